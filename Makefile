@@ -1,0 +1,35 @@
+# Everything runs in .venv, which is made on first use. Needs Python >= 3.11 and nothing else.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test lint bench docs venv clean
+
+demo: venv  ## every algorithm at light and heavy load, side by side
+	$(BIN)/soloist demo
+
+test: venv  ## all tests
+	$(BIN)/pytest -q -n auto
+
+lint: venv  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: venv  ## our speed beside that of others
+	$(BIN)/soloist bench simulator
+
+docs: venv  ## the documentation site, into site/
+	$(BIN)/mkdocs build --strict
+
+venv: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "make: no Python >= 3.11 found; set PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+clean:
+	rm -rf .venv build dist site .mypy_cache .ruff_cache .pytest_cache

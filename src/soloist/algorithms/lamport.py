@@ -1,0 +1,125 @@
+"""Lamport 1978: every site keeps the whole queue of requests; the oldest one enters.
+
+Paper name              here          meaning
+T_m                     t             time stamp of a message
+C_i                     C             logical clock of this site
+request queue           q             time stamp of each site's pending request
+(rule 5.ii)             last[j]       time stamp of the newest message from site j
+
+The channels must be FIFO: an ACK that overtakes a REQUEST lets two sites in.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from soloist.algorithms._card import Card, Formula
+from soloist.core import WAITING, Counter, Message, Process, Site, on
+
+
+class Request(Message, frozen=True):
+    """REQUEST(t): the sender asks, with time stamp t."""
+
+    t: int
+
+    counters: ClassVar = {"t": Counter()}
+
+
+class Ack(Message, frozen=True):
+    """ACK(t): the sender has the request in its queue."""
+
+    t: int
+
+    counters: ClassVar = {"t": Counter()}
+
+
+class Release(Message, frozen=True):
+    """RELEASE(t): the sender has left; its request goes out of all queues."""
+
+    t: int
+
+    counters: ClassVar = {"t": Counter()}
+
+
+class Lamport(Process):
+    C: int
+    q: dict[Site, int]
+    last: list[int]
+
+    counters: ClassVar = {
+        "C": Counter(),
+        "q": Counter(),
+        "last": Counter(settled=lambda p: p.answered()),
+    }
+
+    @classmethod
+    def start(cls, me: Site, n: int) -> Lamport:
+        return cls(me=me, n=n, C=0, q={}, last=[0] * n)
+
+    def acquire(self) -> None:
+        self.C += 1
+        self.q[self.me] = self.C
+        self.multicast(self.others, Request(self.C))
+        self.enter_if_first()
+
+    def release(self) -> None:
+        del self.q[self.me]
+        self.C += 1
+        self.multicast(self.others, Release(self.C))
+
+    @on(Request)
+    def on_request(self, j: Site, m: Request) -> None:
+        self.receive(j, m.t)
+        self.q[j] = m.t
+        self.send(j, Ack(self.C))
+        self.enter_if_first()
+
+    @on(Ack)
+    def on_ack(self, j: Site, m: Ack) -> None:
+        self.receive(j, m.t)
+        self.enter_if_first()
+
+    @on(Release)
+    def on_release(self, j: Site, m: Release) -> None:
+        self.receive(j, m.t)
+        self.q.pop(j, None)
+        self.enter_if_first()
+
+    def receive(self, j: Site, t: int) -> None:
+        self.C = max(self.C, t) + 1
+        self.last[j] = t
+
+    def enter_if_first(self) -> None:
+        """Rule 5: my request is the oldest, and everybody has sent me something newer."""
+        if self.phase is not WAITING:
+            return
+        mine = self.timestamp()
+        if all(mine <= (t, j) for j, t in self.q.items()) and all(
+            mine < (self.last[j], j) for j in self.others
+        ):
+            self.enter()
+
+    def answered(self) -> list[int]:
+        """All that later steps can tell from `last`: while waiting, who has sent something newer."""
+        if self.phase is not WAITING:
+            return [self.C] * self.n
+        mine = self.timestamp()
+        return [mine[0] + (1 if mine < (t, j) else -1) for j, t in enumerate(self.last)]
+
+    def timestamp(self) -> tuple[int, Site]:
+        return self.q[self.me], self.me
+
+
+CARD = Card(
+    name="lamport",
+    title="Lamport",
+    paper="L. Lamport, Time, clocks, and the ordering of events in a distributed system, Comm. ACM 21(7), 1978",
+    section="section 'Ordering the events totally', rules 1 to 5",
+    process=Lamport,
+    family="permission",
+    capacity="1",
+    channels="fifo",
+    bound=Formula("3(N-1)", lambda s: 3 * (s.n - 1)),
+    light=Formula("3(N-1)", lambda s: 3 * (s.n - 1)),
+    fairness="timestamp",
+)

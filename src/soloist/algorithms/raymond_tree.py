@@ -1,0 +1,86 @@
+"""Raymond 1989: the token moves along the edges of a tree; requests follow the arrows to it.
+
+Paper name     here       meaning
+HOLDER         holder     neighbour in whose direction the token is; this site itself with the token
+USING          phase is INSIDE
+REQUEST_Q      q          neighbours that asked, and this site; first come, first served
+ASKED          asked      a REQUEST of this site is on its way to the holder
+"""
+
+from __future__ import annotations
+
+from soloist.algorithms._card import Card, Formula, Option
+from soloist.core import INSIDE, Message, Process, Site, on
+from soloist.structures.trees import Tree, tree
+
+
+class Request(Message, frozen=True):
+    """REQUEST: somebody on the sender's side wants the token."""
+
+
+class Privilege(Message, frozen=True):
+    """PRIVILEGE: the token."""
+
+
+class RaymondTree(Process):
+    holder: Site
+    asked: bool
+    q: list[Site]
+
+    @classmethod
+    def start(cls, me: Site, n: int, topology: Tree) -> RaymondTree:
+        return cls(me=me, n=n, holder=topology.parent[me], asked=False, q=[])
+
+    def acquire(self) -> None:
+        self.q.append(self.me)
+        self.assign_privilege()
+        self.make_request()
+
+    def release(self) -> None:
+        self.assign_privilege()
+        self.make_request()
+
+    @on(Request)
+    def on_request(self, j: Site, m: Request) -> None:
+        self.q.append(j)
+        self.assign_privilege()
+        self.make_request()
+
+    @on(Privilege)
+    def on_privilege(self, j: Site, m: Privilege) -> None:
+        self.holder = self.me
+        self.assign_privilege()
+        self.make_request()
+
+    def assign_privilege(self) -> None:
+        """The idle token goes to the head of the queue: in, or one edge on."""
+        if self.holder == self.me and self.phase is not INSIDE and self.q:
+            self.holder = self.q.pop(0)
+            self.asked = False
+            if self.holder == self.me:
+                self.enter()
+            else:
+                self.send(self.holder, Privilege())
+
+    def make_request(self) -> None:
+        """Ask for the token once, however many are waiting here."""
+        if self.holder != self.me and self.q and not self.asked:
+            self.send(self.holder, Request())
+            self.asked = True
+
+
+CARD = Card(
+    name="raymond-tree",
+    title="Raymond's tree",
+    paper="K. Raymond, A tree-based algorithm for distributed mutual exclusion, ACM TOCS 7(1), 1989",
+    section="survey of 21 algorithms (1993), token-based algorithms",
+    process=RaymondTree,
+    family="token",
+    capacity="1",
+    channels="any",
+    bound=Formula("2D", lambda s: 2 * s.options["topology"].diameter),
+    light=Formula("2 x mean distance", lambda s: 2 * s.options["topology"].mean_distance),
+    fairness="no-starvation",
+    structure="tree",
+    options=(Option("topology", "tree", "line, star, tree (balanced binary), or edges like 0-1,0-2", tree),),
+)

@@ -1,0 +1,98 @@
+"""Suzuki and Kasami 1985, algorithm A: ask everybody, and one token carries the queue.
+
+Paper name       here                       meaning
+RN[j]            RN[j]                      highest request number heard from site j
+LN[j], Q         LN, Q (valid with token)   request served last, per site; sites to visit next
+HavePrivilege    have_privilege             this site holds the token
+Requesting       phase is not IDLE
+
+The whole exit is one step, and Requesting is cleared before Q is built: as printed, a request that
+arrives between the two is forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from soloist.algorithms._card import Card, Formula
+from soloist.core import IDLE, Counter, Message, Process, Site, on
+
+
+class Request(Message, frozen=True):
+    """REQUEST(j, n): site j, the sender, makes its n-th request."""
+
+    n: int
+
+    counters: ClassVar = {"n": Counter(per_site=True)}
+
+
+class Privilege(Message, frozen=True):
+    """PRIVILEGE(Q, LN): the token."""
+
+    Q: tuple[Site, ...]
+    LN: tuple[int, ...]
+
+    counters: ClassVar = {"LN": Counter(per_site=True)}
+
+
+class SuzukiKasami(Process):
+    have_privilege: bool
+    RN: list[int]
+    LN: list[int]
+    Q: list[Site]
+
+    counters: ClassVar = {
+        "RN": Counter(per_site=True),
+        "LN": Counter(per_site=True, settled=lambda p: p.LN if p.have_privilege else list(p.RN)),
+    }
+
+    @classmethod
+    def start(cls, me: Site, n: int) -> SuzukiKasami:
+        return cls(me=me, n=n, have_privilege=me == 0, RN=[-1] * n, LN=[-1] * n, Q=[])
+
+    def acquire(self) -> None:
+        if self.have_privilege:
+            self.enter()
+            return
+        self.RN[self.me] += 1
+        self.multicast(self.others, Request(self.RN[self.me]))
+
+    def release(self) -> None:
+        self.LN[self.me] = self.RN[self.me]
+        self.Q += [j for j in self.others if j not in self.Q and self.is_waiting(j)]
+        if self.Q:
+            self.pass_privilege(self.Q.pop(0))
+
+    @on(Request)
+    def on_request(self, j: Site, m: Request) -> None:
+        self.RN[j] = max(self.RN[j], m.n)
+        if self.have_privilege and self.phase is IDLE and self.is_waiting(j):
+            self.pass_privilege(j)
+
+    @on(Privilege)
+    def on_privilege(self, j: Site, m: Privilege) -> None:
+        self.have_privilege, self.Q, self.LN = True, list(m.Q), list(m.LN)
+        self.enter()
+
+    def is_waiting(self, j: Site) -> bool:
+        return self.RN[j] == self.LN[j] + 1
+
+    def pass_privilege(self, to: Site) -> None:
+        self.have_privilege = False
+        self.send(to, Privilege(tuple(self.Q), tuple(self.LN)))
+        self.Q = []
+
+
+CARD = Card(
+    name="suzuki-kasami",
+    title="Suzuki-Kasami",
+    paper="I. Suzuki and T. Kasami, A distributed mutual exclusion algorithm, ACM TOCS 3(4), 1985",
+    section="section 3, algorithm A",
+    process=SuzukiKasami,
+    family="token",
+    capacity="1",
+    channels="any",
+    bound=Formula("N", lambda s: s.n),
+    light=Formula("N-1", lambda s: s.n - 1),
+    fairness="no-starvation",
+)

@@ -1,0 +1,312 @@
+"""An experiment: one algorithm in one situation, run with one or more seeds."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from statistics import fmean
+from typing import Any
+
+import msgspec
+
+from soloist.algorithms import Card, Size, find
+from soloist.core import PropertyViolated, ProtocolError, UsageError
+from soloist.core.trace import Recorder
+from soloist.network import Network
+from soloist.sim.engine import Engine
+from soloist.sim.observers import Ledger, Occupancy, Tracer
+from soloist.sim.statistics import Estimate, jain, over, overtaken, quantile
+from soloist.sim.workload import Listed, Saturated, Thinking
+
+Progress = Callable[[int, int], None]
+"""Called with entries measured so far, and entries asked for."""
+
+
+class Experiment(msgspec.Struct, frozen=True):
+    """Everything that a run depends on. The same experiment gives the same figures."""
+
+    algorithm: str
+    nodes: int = 10
+    k: int = 1
+    options: dict[str, Any] = {}
+    workload: Thinking | Saturated | Listed = Thinking(1.0)
+    network: Network = Network()
+    inside: float = 0.001
+    entries: int = 10_000
+    warmup: int | None = None
+    seed: int = 1
+    replications: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least in (("entries", 1), ("replications", 1), ("warmup", 0), ("inside", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UsageError(f"{name} must be at least {least}, not {value:g}")
+
+    def card(self) -> Card:
+        return find(self.algorithm)
+
+    def size(self) -> Size:
+        return self.card().size(self.nodes, self.k, self.options)
+
+    def cohort(self) -> tuple[int, int]:
+        """The numbers of the requests to measure, from and up to. A given list is measured whole."""
+        if (requests := self.workload.requests) is not None:
+            return self.warmup or 0, requests
+        warmup = self.warmup
+        if warmup is None:  # a tenth; more in large systems, whose structures take longer to mix
+            warmup = max(self.entries // 10, min(self.entries, 5 * self.nodes))
+        return warmup, warmup + self.entries
+
+
+class Interval(msgspec.Struct, frozen=True):
+    mean: float
+    p50: float
+    p99: float
+    ci95: tuple[float, float] | None
+
+
+class SyncDelay(msgspec.Struct, frozen=True):
+    """`mean` is None where nobody ever waited for an exit."""
+
+    mean: float | None
+    ci95: tuple[float, float] | None = None
+
+
+class Fairness(msgspec.Struct, frozen=True):
+    """`inversions`: pairs served in another order than that of their timestamps, or, where the
+    algorithm has none, of their requests in time; `max_bypass`: how often the unluckiest was passed."""
+
+    jain: float
+    inversions: int
+    max_bypass: int
+
+
+class Result(msgspec.Struct, frozen=True):
+    """The figures of an experiment, over all replications. Times are in the unit of the inputs."""
+
+    algorithm: str
+    nodes: int
+    k: int
+    options: dict[str, str]
+    seed: int
+    replications: int
+    entries: int
+    warmup: int
+    messages: int
+    messages_per_entry: Estimate
+    bound: str
+    light_load: float
+    by_kind: dict[str, float]
+    response_time: Interval
+    sync_delay: SyncDelay
+    throughput: Estimate
+    words_per_message: float | None
+    bytes_per_message: float | None
+    fairness: Fairness
+    simulated_time: float
+    events: int
+    wall_seconds: float
+
+
+class Run(msgspec.Struct, frozen=True):
+    """The raw figures of one replication."""
+
+    cost: list[float]
+    messages: int
+    """All messages of the run, warm-up included."""
+    by_kind: dict[str, int]
+    words: int
+    bytes: int
+    waits: list[float]
+    sync_delays: list[float]
+    throughput: float
+    jain: float
+    inversions: int
+    max_bypass: int
+    simulated_time: float
+    events: int
+
+
+def simulate(
+    experiment: Experiment,
+    *,
+    recorder: Recorder | None = None,
+    progress: Progress | None = None,
+    jobs: int = 1,
+) -> Result:
+    """Run an experiment. A broken promise of the card raises `PropertyViolated`, with the seed."""
+    began = time.perf_counter()
+    seeds = range(experiment.seed, experiment.seed + experiment.replications)
+    if recorder is None and jobs != 1 and len(seeds) > 1:
+        runs = _in_parallel(experiment, seeds, jobs or os.cpu_count() or 1, progress)
+    else:
+        runs = _one_by_one(experiment, seeds, recorder, progress)
+    return _summarise(experiment, runs, time.perf_counter() - began)
+
+
+def _one_by_one(
+    experiment: Experiment, seeds: range, recorder: Recorder | None, progress: Progress | None
+) -> list[Run]:
+    start, stop = experiment.cohort()
+    runs = []
+    for index, seed in enumerate(seeds):
+        report = _report(progress, index * (stop - start), len(seeds) * (stop - start))
+        runs.append(run(experiment, seed, recorder if index == 0 else None, report))
+    return runs
+
+
+def _report(progress: Progress | None, before: int, total: int) -> Callable[[int], None] | None:
+    if progress is None:
+        return None
+    step = max(1, total // 200)
+    return lambda served: progress(before + served, total) if served % step == 0 else None
+
+
+def _in_parallel(experiment: Experiment, seeds: range, jobs: int, progress: Progress | None) -> list[Run]:
+    runs = []
+    with ProcessPoolExecutor(min(jobs, len(seeds))) as pool:
+        for result in pool.map(run, [experiment] * len(seeds), seeds):
+            runs.append(result)
+            if progress:
+                progress(len(runs) * len(result.cost), len(seeds) * len(result.cost))
+    return runs
+
+
+def run(
+    experiment: Experiment,
+    seed: int,
+    recorder: Recorder | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """One replication."""
+    with without_garbage_collection():
+        return _run(experiment, seed, recorder, progress)
+
+
+def _run(
+    experiment: Experiment, seed: int, recorder: Recorder | None, progress: Callable[[int], None] | None
+) -> Run:
+    card, size = experiment.card(), experiment.size()
+    start, stop = experiment.cohort()
+    processes = card.start(size)
+    ledger, occupancy = Ledger(start, stop, processes), Occupancy(size.k, start, stop)
+    engine = Engine(
+        processes,
+        experiment.network,
+        experiment.workload,
+        experiment.inside,
+        seed,
+        ledger,
+        observers=(occupancy,),
+        tracer=Tracer(recorder) if recorder else None,
+        progress=progress,
+    )
+    try:
+        engine.run()
+        result = _measure(engine, occupancy)
+        _assert_promises(card, size, result)
+    except (PropertyViolated, ProtocolError) as error:
+        broken = error.property if isinstance(error, PropertyViolated) else "protocol"
+        raise PropertyViolated(broken, f"{card.name}: {error} (seed {seed})") from None
+    return result
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """A run makes no cycles, and millions of short-lived tuples: collecting would only cost time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _measure(engine: Engine, occupancy: Occupancy) -> Run:
+    ledger = engine.ledger
+    per_site = [0] * len(engine.processes)
+    for site in ledger.site:
+        per_site[site] += 1
+    by_priority = sorted(range(len(ledger.site)), key=ledger.priority.__getitem__)
+    passed = overtaken([ledger.turn[request] for request in by_priority])
+    window = ledger.last_exit - ledger.asked[0]
+    return Run(
+        cost=[float(cost) for cost in ledger.cost],
+        messages=ledger.sent,
+        by_kind={kind.__name__: count for kind, count in ledger.by_kind.items()},
+        words=ledger.words,
+        bytes=ledger.bytes,
+        waits=[entered - asked for asked, entered in zip(ledger.asked, ledger.entered, strict=True)],
+        sync_delays=occupancy.sync_delays,
+        throughput=len(ledger.site) / window if window else 0.0,
+        jain=jain(per_site),
+        inversions=sum(passed),
+        max_bypass=max(passed),
+        simulated_time=engine.now,
+        events=ledger.sent + 2 * engine.requests,
+    )
+
+
+def _assert_promises(card: Card, size: Size, run: Run) -> None:
+    """That every request was served, the engine has seen to; exclusion, its observer."""
+    mean, bound = fmean(run.cost), card.bound(size)
+    if mean > bound * (1 + 1e-9):
+        raise PropertyViolated(
+            "bound", f"{mean:.3f} messages per entry exceed the bound {card.bound.text} = {bound:g}"
+        )
+    if card.fairness == "timestamp" and run.inversions:
+        raise PropertyViolated("order", f"{run.inversions} pairs were not served in timestamp order")
+
+
+def _summarise(experiment: Experiment, runs: Sequence[Run], seconds: float) -> Result:
+    card, size = experiment.card(), experiment.size()
+    entries = sum(len(run.cost) for run in runs)
+    kinds: Counter[str] = Counter()
+    for one in runs:
+        kinds.update(one.by_kind)
+    messages = kinds.total()
+    waits = sorted(wait for run in runs for wait in run.waits)
+    wait = over([run.waits for run in runs])
+    return Result(
+        algorithm=card.name,
+        nodes=size.n,
+        k=size.k,
+        options={name: str(value) for name, value in size.options.items()},
+        seed=experiment.seed,
+        replications=len(runs),
+        entries=entries,
+        warmup=experiment.cohort()[0],
+        messages=messages,
+        messages_per_entry=over([run.cost for run in runs]),
+        bound=card.bound.text,
+        light_load=card.light(size),
+        by_kind={kind: count / entries for kind, count in sorted(kinds.items())},
+        response_time=Interval(wait.mean, quantile(waits, 0.5), quantile(waits, 0.99), wait.ci95),
+        sync_delay=_sync_delay(runs),
+        throughput=over([[run.throughput] for run in runs]),
+        words_per_message=sum(run.words for run in runs) / messages if messages else None,
+        bytes_per_message=sum(run.bytes for run in runs) / messages if messages else None,
+        fairness=Fairness(
+            fmean(run.jain for run in runs),
+            sum(run.inversions for run in runs),
+            max(run.max_bypass for run in runs),
+        ),
+        simulated_time=sum(run.simulated_time for run in runs),
+        events=sum(run.events for run in runs),
+        wall_seconds=seconds,
+    )
+
+
+def _sync_delay(runs: Sequence[Run]) -> SyncDelay:
+    measured = [run.sync_delays for run in runs if run.sync_delays]
+    if not measured:
+        return SyncDelay(None)
+    figure = over(measured)
+    return SyncDelay(figure.mean, figure.ci95)

@@ -1,0 +1,124 @@
+"""Who asks when. A workload answers two questions: when first, and when again after an exit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Protocol
+
+import msgspec
+
+from soloist.core import Site, UsageError
+
+
+class Schedule(Protocol):
+    """A workload at work in one run."""
+
+    def first(self, site: Site) -> float | None:
+        """When the site asks for the first time, if ever."""
+
+    def again(self, site: Site, now: float) -> float | None:
+        """When the site, which leaves now, asks again, if ever."""
+
+
+class Workload(Protocol):
+    """A workload as plain data. `requests` says how many requests it makes, if it ends."""
+
+    @property
+    def requests(self) -> int | None: ...
+
+    def schedule(self, nodes: int, random: Random) -> Schedule: ...
+
+
+class Thinking(msgspec.Struct, frozen=True):
+    """Each site thinks for an exponential time of mean 1/rate after each exit, then asks."""
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate < math.inf:
+            raise UsageError(f"rate must be above 0 (requests per site and time unit), not {self.rate:g}")
+
+    @property
+    def requests(self) -> None:
+        return None
+
+    def schedule(self, nodes: int, random: Random) -> Schedule:
+        return _Exponential(self.rate, random)
+
+
+class _Exponential:
+    def __init__(self, rate: float, random: Random) -> None:
+        self.rate, self.draw = rate, random.expovariate
+
+    def first(self, site: Site) -> float:
+        return self.draw(self.rate)
+
+    def again(self, site: Site, now: float) -> float:
+        return now + self.draw(self.rate)
+
+
+class Saturated(msgspec.Struct, frozen=True):
+    """Everybody asks at the start, and again at once after each exit."""
+
+    @property
+    def requests(self) -> None:
+        return None
+
+    def schedule(self, nodes: int, random: Random) -> Schedule:
+        return _AtOnce()
+
+
+class _AtOnce:
+    def first(self, site: Site) -> float:
+        return 0.0
+
+    def again(self, site: Site, now: float) -> float:
+        return now
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """Requests at given times. A site that is busy when its time comes asks when it has left."""
+
+    times: tuple[tuple[float, Site], ...]
+
+    @property
+    def requests(self) -> int:
+        return len(self.times)
+
+    def schedule(self, nodes: int, random: Random) -> Schedule:
+        for time, site in self.times:
+            if not 0 <= site < nodes:
+                raise UsageError(f"request at {time:g} names site {site}; sites are 0 to {nodes - 1}")
+            if not 0 <= time < math.inf:
+                raise UsageError(f"request of site {site} at {time:g}: times must not be negative")
+        return _Given(nodes, self.times)
+
+
+class _Given:
+    def __init__(self, nodes: int, times: Sequence[tuple[float, Site]]) -> None:
+        self.waiting: list[list[float]] = [[] for _ in range(nodes)]
+        for time, site in sorted(times, reverse=True):
+            self.waiting[site].append(time)
+
+    def first(self, site: Site) -> float | None:
+        return self.again(site, 0.0)
+
+    def again(self, site: Site, now: float) -> float | None:
+        return max(now, self.waiting[site].pop()) if self.waiting[site] else None
+
+
+def listed(text: str | Iterable[str]) -> Listed:
+    """Requests from what a user wrote: `0@0, 2@1.5` means site 0 at time 0 and site 2 at 1.5."""
+    parts = text.replace(",", " ").split() if isinstance(text, str) else list(text)
+    times = []
+    for part in parts:
+        site, _, time = part.partition("@")
+        try:
+            times.append((float(time), int(site)))
+        except ValueError:
+            raise UsageError(f"request {part!r} should read SITE@TIME, such as 2@1.5") from None
+    if not times:
+        raise UsageError("the list of requests is empty; write SITE@TIME, such as 0@0,2@1.5")
+    return Listed(tuple(times))

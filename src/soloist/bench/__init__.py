@@ -1,0 +1,1 @@
+"""Benchmarks: our figures beside those of others, measured in one run, as ratios."""

@@ -1,0 +1,70 @@
+"""`soloist algorithms`: the catalogue, or one card."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import textwrap
+from typing import Annotated, Any
+
+import typer
+
+from soloist.algorithms import CATALOGUE, Card, find
+from soloist.cli.arguments import Json
+from soloist.cli.output import print_json, print_table
+
+
+def algorithms(
+    name: Annotated[str | None, typer.Argument(help="One algorithm; all of them if left out.")] = None,
+    json: Json = False,
+) -> None:
+    """The catalogue, or the card of one algorithm.
+
+    Examples:
+
+        soloist algorithms
+
+        soloist algorithms raymond-tree
+    """
+    if name is not None:
+        card = find(name)
+        print_json(record(card)) if json else print_card(card)
+    elif json:
+        print_json([record(card) for card in CATALOGUE.values()])
+    else:
+        columns = ("name", "family", "K", "links", "most messages", "light load", "order of entries")
+        rows = [
+            (c.name, c.family, c.capacity, c.channels, c.bound.text, c.light.text, c.fairness)
+            for c in CATALOGUE.values()
+        ]
+        print_table("Algorithms", columns, rows)
+
+
+def record(card: Card) -> dict[str, Any]:
+    """The card as plain values."""
+    return {
+        "name": card.name,
+        "title": card.title,
+        "family": card.family,
+        "capacity": card.capacity,
+        "channels": card.channels,
+        "structure": card.structure,
+        "bound": card.bound.text,
+        "light_load": card.light.text,
+        "fairness": card.fairness,
+        "tolerates": card.tolerates,
+        "paper": card.paper,
+        "section": card.section,
+        "options": {option.name: option.help for option in card.options},
+    }
+
+
+def print_card(card: Card) -> None:
+    facts = record(card)
+    options = facts.pop("options")
+    for name, value in facts.items():
+        print(f"{name.replace('_', ' '):<11} {value}")
+    for name, text in options.items():
+        print(f"{'option':<11} {name}: {text}")
+    story = inspect.getdoc(sys.modules[card.process.__module__])
+    print("\n" + textwrap.indent(story or "", "  "))

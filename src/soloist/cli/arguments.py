@@ -1,0 +1,93 @@
+"""Arguments that several commands share, and how they become an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from soloist.algorithms import Card
+from soloist.core import UsageError
+from soloist.network import Network, delay, duration
+from soloist.sim import Listed, Saturated, Thinking, listed
+
+Nodes = Annotated[int, typer.Option("--nodes", "-n", metavar="N", help="Number of sites.")]
+K = Annotated[int, typer.Option("--k", metavar="K", help="How many may be inside together.")]
+Rate = Annotated[
+    float | None,
+    typer.Option("--rate", metavar="λ", help="Requests per site and time unit; think time is exponential."),
+]
+Saturate = Annotated[
+    bool, typer.Option("--saturate", help="Everybody asks again at once, instead of --rate.")
+]
+Entries = Annotated[int, typer.Option("--entries", metavar="M", help="Entries to measure.")]
+Warmup = Annotated[
+    int | None, typer.Option("--warmup", metavar="M", help="Entries to leave out before. [default: a tenth]")
+]
+SendCost = Annotated[str, typer.Option("--send-cost", metavar="Ts", help="Time a site spends per copy sent.")]
+ReceiveCost = Annotated[
+    str, typer.Option("--receive-cost", metavar="Tr", help="Time a site spends per message received.")
+]
+Latency = Annotated[
+    str,
+    typer.Option(
+        "--latency",
+        metavar="Tt",
+        help="Time in transit: 0.8, 2ms, uniform:LOW,HIGH, exponential:MEAN or lognormal:MEAN,SIGMA.",
+    ),
+]
+Channels = Annotated[
+    str | None,
+    typer.Option("--channels", metavar="fifo|any", help="Order on a link. [default: what the card asks for]"),
+]
+Inside = Annotated[str, typer.Option("--inside", metavar="E", help="Time spent inside.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="S", help="One seed, one run, to the byte.")]
+Replications = Annotated[
+    int,
+    typer.Option("--replications", metavar="R", help="Runs with seeds S, S+1, …; the interval is over them."),
+]
+Jobs = Annotated[int, typer.Option("--jobs", metavar="J", help="Processes for replications; 0: one a core.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="An option of the algorithm; may be repeated."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
+
+
+def algorithm_options(texts: Sequence[str] | None) -> dict[str, Any]:
+    """`--option key=value`, taken apart."""
+    options = {}
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--option {text!r} should read KEY=VALUE, such as topology=line")
+        options[key] = value
+    return options
+
+
+def workload(rate: float | None, saturate: bool, requests: str | None) -> Thinking | Saturated | Listed:
+    """Exactly one of the three, or the default rate."""
+    given = [
+        name
+        for name, value in (("--rate", rate), ("--saturate", saturate), ("--requests", requests))
+        if value not in (None, False)
+    ]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} exclude each other; give one of them")
+    if saturate:
+        return Saturated()
+    if requests is not None:
+        return listed(requests)
+    return Thinking(1.0 if rate is None else rate)
+
+
+def network(card: Card, latency: str, send_cost: str, receive_cost: str, channels: str | None) -> Network:
+    if channels not in (None, "fifo", "any"):
+        raise UsageError(f"--channels must be fifo or any, not {channels!r}")
+    return Network(
+        delay=delay(latency),
+        fifo=(channels or card.channels) == "fifo",
+        send_cost=duration(send_cost, "--send-cost"),
+        receive_cost=duration(receive_cost, "--receive-cost"),
+    )

@@ -1,0 +1,156 @@
+"""`soloist compare`: several algorithms side by side."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+import typer
+
+from soloist.algorithms import CATALOGUE, find
+from soloist.cli import arguments as arg
+from soloist.cli.arguments import algorithm_options, network
+from soloist.cli.output import BAR, bar, number, print_json, print_table, progress_bar
+from soloist.cli.simulate import interval
+from soloist.core import UsageError
+from soloist.network import duration
+from soloist.sim import Experiment, Result, Saturated, Thinking, simulate
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """One algorithm in one situation."""
+
+    load: str
+    result: Result
+
+
+def compare(
+    names: Annotated[list[str] | None, typer.Argument(help="Algorithms; all that fit if left out.")] = None,
+    nodes: Annotated[str, typer.Option("--nodes", "-n", metavar="N,…", help="Numbers of sites.")] = "10",
+    k: arg.K = 1,
+    rate: Annotated[
+        str | None, typer.Option("--rate", metavar="λ,…", help="Requests per site and time unit.")
+    ] = None,
+    saturate: arg.Saturate = False,
+    entries: arg.Entries = 3000,
+    warmup: arg.Warmup = None,
+    send_cost: arg.SendCost = "0",
+    receive_cost: arg.ReceiveCost = "0",
+    latency: arg.Latency = "0.001",
+    channels: arg.Channels = None,
+    inside: arg.Inside = "0.001",
+    seed: arg.Seed = 1,
+    replications: arg.Replications = 1,
+    jobs: arg.Jobs = 1,
+    option: arg.Options = None,
+    json: arg.Json = False,
+) -> None:
+    """Compare algorithms in the same situations, with the same seeds.
+
+    Examples:
+
+        soloist compare --nodes 10,30 --rate 0.001
+
+        soloist compare naimi-trehel raymond-tree --nodes 100 --rate 0.01,1 --saturate
+    """
+    cards = (
+        [find(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c.capacity, k)]
+    )
+    options = algorithm_options(option)
+    for key in options:
+        if not any(key == known.name for card in cards for known in card.options):
+            raise UsageError(f"none of the algorithms has an option {key!r}")
+    experiments = [
+        Experiment(
+            algorithm=card.name,
+            nodes=n,
+            k=k,
+            options={o.name: options[o.name] for o in card.options if o.name in options},
+            workload=load,
+            network=network(card, latency, send_cost, receive_cost, channels),
+            inside=duration(inside, "--inside"),
+            entries=entries,
+            warmup=warmup,
+            seed=seed,
+            replications=replications,
+        )
+        for n in numbers(nodes)
+        for load in loads(rate, saturate)
+        for card in cards
+    ]
+    for experiment in experiments:  # complain about any of them before the first one runs
+        experiment.size()
+    comparisons = []
+    with progress_bar("comparing", json) as progress:
+        for done, experiment in enumerate(experiments, start=1):
+            comparisons.append(Comparison(describe(experiment), simulate(experiment, jobs=jobs)))
+            progress(done, len(experiments))
+    print_json(comparisons) if json else print_comparisons(comparisons)
+
+
+def fits(capacity: str, k: int) -> bool:
+    return capacity == "K" or k == 1
+
+
+def numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(f"--nodes must be numbers such as 10,30, not {text!r}") from None
+
+
+def loads(rates: str | None, saturate: bool) -> list[Thinking | Saturated]:
+    """Light to heavy. Here several rates and saturation go together: each is a situation."""
+    try:
+        values = sorted(float(part) for part in rates.split(",")) if rates else []
+    except ValueError:
+        raise UsageError(f"--rate must be numbers such as 0.001,1, not {rates!r}") from None
+    found: list[Thinking | Saturated] = [Thinking(value) for value in values]
+    if saturate:
+        found.append(Saturated())
+    return found or [Thinking(1.0)]
+
+
+def describe(experiment: Experiment) -> str:
+    load = experiment.workload
+    return f"rate {load.rate:g}" if isinstance(load, Thinking) else "saturated"
+
+
+def print_comparisons(comparisons: list[Comparison]) -> None:
+    """One table a situation, the cheapest algorithm first."""
+    situations: dict[tuple[int, str], list[Result]] = {}
+    for comparison in comparisons:
+        situations.setdefault((comparison.result.nodes, comparison.load), []).append(comparison.result)
+    for (nodes, load), results in situations.items():
+        print_situation(f"N={nodes}, {load}", results)
+        print()
+
+
+def print_situation(title: str, results: list[Result]) -> None:
+    largest = max(r.messages_per_entry.mean for r in results)
+    columns = (
+        "algorithm",
+        ">messages/entry",
+        BAR,
+        ">at most",
+        ">light",
+        ">to enter",
+        ">sync",
+        ">words",
+        ">Jain",
+    )
+    rows = [
+        (
+            r.algorithm,
+            number(r.messages_per_entry.mean, 2) + interval(r.messages_per_entry.ci95),
+            bar(r.messages_per_entry.mean, largest),
+            r.bound,
+            number(r.light_load, 2),
+            number(r.response_time.mean, 4),
+            number(r.sync_delay.mean, 4),
+            number(r.words_per_message, 2),
+            number(r.fairness.jain, 3),
+        )
+        for r in sorted(results, key=lambda r: r.messages_per_entry.mean)
+    ]
+    print_table(title, columns, rows)

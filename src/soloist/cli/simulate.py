@@ -1,0 +1,126 @@
+"""`soloist simulate`: one experiment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from soloist.algorithms import find
+from soloist.cli import arguments as arg
+from soloist.cli.arguments import algorithm_options, network, workload
+from soloist.cli.output import number, print_json, progress_bar
+from soloist.core import UsageError
+from soloist.core.trace import Recorder
+from soloist.network import duration
+from soloist.sim import Experiment, Result
+from soloist.sim import simulate as run_experiment
+
+
+def simulate(
+    name: Annotated[str, typer.Argument(help="The algorithm; `soloist algorithms` lists them.")],
+    nodes: arg.Nodes = 10,
+    k: arg.K = 1,
+    rate: arg.Rate = None,
+    saturate: arg.Saturate = False,
+    requests: Annotated[
+        str | None,
+        typer.Option("--requests", metavar="LIST", help="Requests at given times: 0@0,2@1.5 (SITE@TIME)."),
+    ] = None,
+    entries: arg.Entries = 10_000,
+    warmup: arg.Warmup = None,
+    send_cost: arg.SendCost = "0",
+    receive_cost: arg.ReceiveCost = "0",
+    latency: arg.Latency = "0.001",
+    channels: arg.Channels = None,
+    inside: arg.Inside = "0.001",
+    seed: arg.Seed = 1,
+    replications: arg.Replications = 1,
+    jobs: arg.Jobs = 1,
+    option: arg.Options = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", metavar="FILE", help="Write every step: text, or JSON lines for *.jsonl."),
+    ] = None,
+    json: arg.Json = False,
+) -> None:
+    """Simulate one algorithm, and measure what an entry costs.
+
+    Times are in one unit of your choice; read as seconds, the defaults are a network of 1 ms. Only whole
+    requests are counted: warm-up is left out, and so is what is still unserved at the end.
+
+    Examples:
+
+        soloist simulate naimi-trehel --nodes 30 --rate 0.001
+
+        soloist simulate raymond-tree --nodes 15 --saturate --option topology=star
+
+        soloist simulate ricart-agrawala -n 30 --latency exponential:2ms --replications 10 --jobs 0
+
+        soloist simulate suzuki-kasami -n 3 --requests 1@0,2@0.0005 --trace steps.txt
+    """
+    card = find(name)
+    experiment = Experiment(
+        algorithm=name,
+        nodes=nodes,
+        k=k,
+        options=algorithm_options(option),
+        workload=workload(rate, saturate, requests),
+        network=network(card, latency, send_cost, receive_cost, channels),
+        inside=duration(inside, "--inside"),
+        entries=entries,
+        warmup=warmup,
+        seed=seed,
+        replications=replications,
+    )
+    recorder = None
+    if trace:
+        write_trace(trace, recorder := Recorder())  # a bad path should not cost a long run
+    with progress_bar(f"{name}, N={nodes}", json) as progress:
+        result = run_experiment(experiment, recorder=recorder, progress=progress, jobs=jobs)
+    if trace and recorder is not None:
+        write_trace(trace, recorder)
+    print_json(result) if json else print_result(result)
+
+
+def write_trace(path: Path, recorder: Recorder) -> None:
+    if path.suffix == ".jsonl":
+        lines = [msgspec.json.encode(step.record()).decode() for step in recorder.steps]
+    else:
+        lines = recorder.lines()
+    if recorder.dropped:
+        lines.append(f"({recorder.dropped} more steps were not kept)")
+    try:
+        path.write_text("\n".join(lines) + "\n")
+    except OSError as error:
+        raise UsageError(f"cannot write the trace to {path}: {error.strerror}") from None
+
+
+def print_result(result: Result) -> None:
+    r = result
+    options = "".join(f", {key}={value}" for key, value in r.options.items())
+    k = f", K={r.k}" if r.k > 1 else ""
+    seeds = f"seed {r.seed}" if r.replications == 1 else f"seeds {r.seed}..{r.seed + r.replications - 1}"
+    print(
+        f"{r.algorithm}, N={r.nodes}{k}{options}: {r.entries} entries after {r.warmup} of warm-up, {seeds}\n"
+    )
+    kinds = " + ".join(f"{number(count)} {kind}" for kind, count in r.by_kind.items())
+    m, t, s, f = r.messages_per_entry, r.response_time, r.sync_delay, r.fairness
+    facts = {
+        "messages per entry": f"{number(m.mean)}{interval(m.ci95)}  = {kinds or 'none'}",
+        "theory": f"at most {r.bound}; {number(r.light_load)} at light load",
+        "time to enter": f"{number(t.mean)}{interval(t.ci95)}, median {number(t.p50)}, p99 {number(t.p99)}",
+        "sync delay": f"{number(s.mean)}{interval(s.ci95)}",
+        "throughput": f"{number(r.throughput.mean)} entries per time unit",
+        "message size": f"{number(r.words_per_message, 2)} words, {number(r.bytes_per_message, 1)} bytes",
+        "fairness": f"Jain {f.jain:.4f}, {f.inversions} inversions, longest bypass {f.max_bypass}",
+        "simulated": f"{r.simulated_time:.6g} time units, {r.events} events in {r.wall_seconds:.2f} s",
+    }
+    for name, text in facts.items():
+        print(f"  {name:<20} {text}")
+
+
+def interval(ci95: tuple[float, float] | None) -> str:
+    return f" ± {number((ci95[1] - ci95[0]) / 2)}" if ci95 else ""

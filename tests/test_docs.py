@@ -1,0 +1,61 @@
+"""Every example in the README and the docs is run.
+
+`console` blocks: each line after `$ ` must succeed. `python` blocks: run as they are; a block marked
+`python continue` goes on where the one before it ended.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soloist.cli import main
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path, language: str) -> list[tuple[str, str]]:
+    return [(mark.strip(), body) for kind, mark, body in BLOCK.findall(page.read_text()) if kind == language]
+
+
+COMMANDS = [
+    (page.name, line.removeprefix("$ "))
+    for page in PAGES
+    for _, body in blocks(page, "console")
+    for line in body.splitlines()
+    if line.startswith("$ ")
+]
+
+
+def test_there_are_examples() -> None:
+    assert len(COMMANDS) > 5
+    assert sum(len(blocks(page, "python")) for page in PAGES) > 3
+
+
+@pytest.mark.parametrize(("page", "command"), COMMANDS)
+def test_commands(page: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    program, *arguments = shlex.split(command)
+    assert program == "soloist"
+    assert main(arguments) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python(page: Path) -> None:
+    names: dict[str, Any] = {}
+    for mark, body in blocks(page, "python"):
+        if mark != "continue":
+            names = {"__name__": f"example_{page.stem}"}
+        exec(compile(body, f"{page.name} example", "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from soloist.algorithms import lamport, naimi_trehel, raymond_tree, ricart_agrawala, suzuki_kasami
-from soloist.algorithms._card import Card, Formula, Option, Size
+from soloist.algorithms._card import Card, Formula, Option, Size, choice, number
 from soloist.core import unknown
 
 CATALOGUE: dict[str, Card] = {
@@ -26,4 +26,4 @@ def find(name: str) -> Card:
         raise unknown("algorithm", name, CATALOGUE) from None
 
 
-__all__ = ["CATALOGUE", "Card", "Formula", "Option", "Size", "find"]
+__all__ = ["CATALOGUE", "Card", "Formula", "Option", "Size", "choice", "find", "number"]

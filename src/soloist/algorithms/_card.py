@@ -6,7 +6,7 @@ read the cards, so a promise stands in one place only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -15,12 +15,38 @@ from soloist.core import Process, UsageError, unknown
 
 
 class Option(msgspec.Struct, frozen=True):
-    """A parameter of an algorithm. `build` turns what the user gave, and N, into the value used."""
+    """A parameter of an algorithm. `build` turns what the user gave, N and K into the value used."""
 
     name: str
     default: Any
     help: str
-    build: Callable[[Any, int], Any]
+    build: Callable[[Any, int, int], Any]
+
+
+def choice(name: str, values: Sequence[str], help: str) -> Option:
+    """An option that is one of several words; the first is the default."""
+
+    def build(value: Any, n: int, k: int) -> str:
+        if str(value) not in values:
+            raise unknown(name, str(value), values)
+        return str(value)
+
+    return Option(name, values[0], f"{'|'.join(values)}: {help}", build)
+
+
+def number(name: str, default: int, least: int, help: str) -> Option:
+    """An option that is a whole number."""
+
+    def build(value: Any, n: int, k: int) -> int:
+        try:
+            chosen = int(value)
+        except ValueError:
+            raise UsageError(f"{name} must be a whole number, not {value!r}") from None
+        if chosen < least:
+            raise UsageError(f"{name} must be at least {least}, not {chosen}")
+        return chosen
+
+    return Option(name, default, help, build)
 
 
 class Size(msgspec.Struct, frozen=True):
@@ -56,11 +82,14 @@ class Card(msgspec.Struct, frozen=True):
     """What it needs of a link: `fifo`, or nothing (`any` order)."""
     bound: Formula
     """Most messages per entry."""
-    light: Formula
-    """Mean messages per entry when requests are rare and come from all sites alike."""
+    light: Formula | None
+    """Mean messages per entry when requests are rare and come from all sites alike; None: it has no
+    limit, since the algorithm sends messages even when nobody asks."""
     fairness: Literal["timestamp", "causal", "arrival", "no-starvation"]
     """The order of entries: by timestamp, causal, by arrival at the server, or only free of starvation."""
     tolerates: str = "no failures"
+    heavy: Formula | None = None
+    """Mean messages per entry when all sites ask all the time, where that is known exactly."""
     structure: str = "complete graph"
     """The logical structure that the algorithm runs on."""
     options: tuple[Option, ...] = ()
@@ -78,7 +107,7 @@ class Card(msgspec.Struct, frozen=True):
         for name in options:
             if name not in known:
                 raise unknown(f"option of {self.name}", name, known)
-        values = {name: o.build(options.get(name, o.default), n) for name, o in known.items()}
+        values = {name: o.build(options.get(name, o.default), n, k) for name, o in known.items()}
         return Size(n, k, values)
 
     def start(self, size: Size) -> list[Process]:

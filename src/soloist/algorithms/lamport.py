@@ -121,5 +121,6 @@ CARD = Card(
     channels="fifo",
     bound=Formula("3(N-1)", lambda s: 3 * (s.n - 1)),
     light=Formula("3(N-1)", lambda s: 3 * (s.n - 1)),
+    heavy=Formula("3(N-1)", lambda s: 3 * (s.n - 1)),
     fairness="timestamp",
 )

@@ -89,5 +89,6 @@ CARD = Card(
     channels="any",
     bound=Formula("2(N-1)", lambda s: 2 * (s.n - 1)),
     light=Formula("2(N-1)", lambda s: 2 * (s.n - 1)),
+    heavy=Formula("2(N-1)", lambda s: 2 * (s.n - 1)),
     fairness="timestamp",
 )

@@ -94,5 +94,6 @@ CARD = Card(
     channels="any",
     bound=Formula("N", lambda s: s.n),
     light=Formula("N-1", lambda s: s.n - 1),
+    heavy=Formula("N", lambda s: s.n),
     fairness="no-starvation",
 )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from soloist.algorithms import CATALOGUE, Card, find
+from soloist.algorithms import CATALOGUE, Card, Formula, find
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
 
@@ -34,7 +34,7 @@ def algorithms(
     else:
         columns = ("name", "family", "K", "links", "most messages", "light load", "order of entries")
         rows = [
-            (c.name, c.family, c.capacity, c.channels, c.bound.text, c.light.text, c.fairness)
+            (c.name, c.family, c.capacity, c.channels, c.bound.text, text(c.light), c.fairness)
             for c in CATALOGUE.values()
         ]
         print_table("Algorithms", columns, rows)
@@ -50,13 +50,18 @@ def record(card: Card) -> dict[str, Any]:
         "channels": card.channels,
         "structure": card.structure,
         "bound": card.bound.text,
-        "light_load": card.light.text,
+        "light_load": text(card.light),
+        "heavy_load": text(card.heavy),
         "fairness": card.fairness,
         "tolerates": card.tolerates,
         "paper": card.paper,
         "section": card.section,
         "options": {option.name: option.help for option in card.options},
     }
+
+
+def text(formula: Formula | None) -> str:
+    return formula.text if formula else "-"
 
 
 def print_card(card: Card) -> None:

@@ -25,6 +25,10 @@ class Port:
     def inside(self) -> bool:
         return self.process.phase is INSIDE
 
+    def begin(self) -> list[Send]:
+        self.process.begin()
+        return self.take()
+
     def acquire(self) -> list[Send]:
         process = self.process
         if process.phase is not IDLE:

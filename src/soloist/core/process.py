@@ -73,6 +73,9 @@ class Process(msgspec.Struct, kw_only=True, array_like=True):
 
     # Events: what an algorithm defines, besides its `@on(Message)` handlers.
 
+    def begin(self) -> None:
+        """The system starts. Only algorithms that send something before anybody asks define this."""
+
     def acquire(self) -> None:
         """The site wants to enter. It does so now or in a later step, by `enter`."""
         raise NotImplementedError

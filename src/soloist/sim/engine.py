@@ -98,6 +98,7 @@ class Engine:
         handlers = self._handlers()
         processes, out, heap, lane = self.processes, self.out, self.heap, self.lane
         entered, journal, post = out.entered, self.ledger.journal, self.post
+        self._begin()
         self._first_requests()
         while not self.done:
             # Deliveries go to the handlers directly: Port.deliver would check again, a million
@@ -144,7 +145,14 @@ class Engine:
     def _at(self, time: float, action: Callable[[Site, Any], None], site: Site, detail: Any = None) -> None:
         heappush(self.heap, (time, self.tick(), None, site, action, detail))
 
-    # What a site does: ask, enter, leave.
+    # What a site does: begin, ask, enter, leave.
+
+    def _begin(self) -> None:
+        if type(self.processes[0]).begin is not Process.begin:
+            for port in self.ports:
+                if sends := port.begin():
+                    self.ledger.journal.append(sends)
+                    self.post(sends)
 
     def _first_requests(self) -> None:
         for site in range(len(self.processes)):

@@ -101,7 +101,7 @@ class Result(msgspec.Struct, frozen=True):
     messages: int
     messages_per_entry: Estimate
     bound: str
-    light_load: float
+    light_load: float | None
     by_kind: dict[str, float]
     response_time: Interval
     sync_delay: SyncDelay
@@ -286,7 +286,7 @@ def _summarise(experiment: Experiment, runs: Sequence[Run], seconds: float) -> R
         messages=messages,
         messages_per_entry=over([run.cost for run in runs]),
         bound=card.bound.text,
-        light_load=card.light(size),
+        light_load=card.light(size) if card.light else None,
         by_kind={kind: count / entries for kind, count in sorted(kinds.items())},
         response_time=Interval(wait.mean, quantile(waits, 0.5), quantile(waits, 0.99), wait.ci95),
         sync_delay=_sync_delay(runs),

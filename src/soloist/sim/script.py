@@ -82,7 +82,8 @@ class Script:
         self.out = Outbox()
         self.ports = [Port(process, self.out) for process in card.start(size)]
         self.flights = []
-        return [f"{card.title}, {nodes} sites, {'FIFO' if self.fifo else 'unordered'} links"]
+        began = [line for port in self.ports for line in self._effects(port.begin())]
+        return [f"{card.title}, {nodes} sites, {'FIFO' if self.fifo else 'unordered'} links", *began]
 
     def _event(self, event: str, site: Site) -> list[str]:
         port = self.ports[site]

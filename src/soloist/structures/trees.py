@@ -102,7 +102,7 @@ def from_edges(n: int, edges: Iterable[Edge]) -> Tree:
     return Tree(parent)
 
 
-def tree(value: str | Iterable[Edge] | Tree, n: int) -> Tree:
+def tree(value: str | Iterable[Edge] | Tree, n: int, k: int = 1) -> Tree:
     """A tree from what a user wrote: a shape's name, edges like `0-1,0-2`, or a value."""
     if isinstance(value, Tree):
         if len(value.parent) != n:

@@ -1,0 +1,32 @@
+"""As printed: algorithms with the errors that a paper or the survey prints. None of them is to be used.
+
+Each module has `PRINTED`, the card of the text as it stands, and `ERRATA`, its errors one by one. They share
+all they can with the repaired algorithm, so that the difference is what the reader sees.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from soloist.algorithms._card import Card
+from soloist.algorithms.printed._erratum import Erratum
+from soloist.core import UsageError
+
+MODULES: tuple[ModuleType, ...] = ()
+
+PRINTED: dict[str, Card] = {module.PRINTED.name: module.PRINTED for module in MODULES}
+ERRATA: tuple[Erratum, ...] = tuple(erratum for module in MODULES for erratum in module.ERRATA)
+
+
+def find_printed(name: str) -> Card:
+    """The card of an algorithm as a text prints it."""
+    try:
+        return PRINTED[name]
+    except KeyError:
+        known = ", ".join(sorted(PRINTED))
+        raise UsageError(
+            f"nothing wrong is printed of {name!r}, as far as we know; errata: {known}"
+        ) from None
+
+
+__all__ = ["ERRATA", "PRINTED", "Erratum", "find_printed"]

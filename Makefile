@@ -4,13 +4,16 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint bench docs venv clean
+.PHONY: demo test soak lint bench docs pages venv clean
 
-demo: venv  ## every algorithm at light and heavy load, side by side
+demo: venv  ## a real cluster of five processes, a lock, a semaphore and a witness
 	$(BIN)/soloist demo
 
 test: venv  ## all tests
 	$(BIN)/pytest -q -n auto
+
+soak: venv  ## the largest configurations; takes long
+	$(BIN)/pytest -q -m soak
 
 lint: venv  ## style and types
 	$(BIN)/ruff check .
@@ -19,6 +22,10 @@ lint: venv  ## style and types
 
 bench: venv  ## our speed beside that of others
 	$(BIN)/soloist bench simulator
+	$(BIN)/soloist bench checker
+
+pages: venv  ## the pages that come from the code: algorithms, errata, picture
+	$(BIN)/python docs/generate.py
 
 docs: venv  ## the documentation site, into site/
 	$(BIN)/mkdocs build --strict

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from soloist.core import Process, UsageError, unknown
+from soloist.core import Process, Site, UsageError, unknown
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -112,8 +112,11 @@ class Card(msgspec.Struct, frozen=True):
 
     def start(self, size: Size) -> list[Process]:
         """The processes of a system, as they are before anything has happened."""
+        return [self.start_one(size, me) for me in range(size.n)]
+
+    def start_one(self, size: Size, me: Site) -> Process:
         given = dict(size.options)
         if self.capacity == "K":
             given["k"] = size.k
         start: Callable[..., Process] = self.process.start  # type: ignore[attr-defined]
-        return [start(me, size.n, **given) for me in range(size.n)]
+        return start(me, size.n, **given)

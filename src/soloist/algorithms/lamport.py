@@ -5,7 +5,9 @@ T_m                     t             time stamp of a message
 C_i                     C             logical clock of this site
 request queue           q             time stamp of each site's pending request
 (rule 5.ii)             last[j]       time stamp of the newest message from site j
+(footnote)              sent[j]       time stamp of the newest message to site j; empty with acks=always
 
+With acks=needed no ACK goes to a site that has been sent something newer than its request already.
 The channels must be FIFO: an ACK that overtakes a REQUEST lets two sites in.
 """
 
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from soloist.algorithms._card import Card, Formula
+from soloist.algorithms._card import Card, Formula, choice
 from soloist.core import WAITING, Counter, Message, Process, Site, on
 
 
@@ -45,33 +47,32 @@ class Lamport(Process):
     C: int
     q: dict[Site, int]
     last: list[int]
+    sent: list[int]
 
-    counters: ClassVar = {
-        "C": Counter(),
-        "q": Counter(),
-        "last": Counter(settled=lambda p: p.answered()),
-    }
+    counters: ClassVar = {"C": Counter(), "q": Counter(), "last": Counter(), "sent": Counter()}
+    settled: ClassVar = {"last": lambda p: p.answered()}
 
     @classmethod
-    def start(cls, me: Site, n: int) -> Lamport:
-        return cls(me=me, n=n, C=0, q={}, last=[0] * n)
+    def start(cls, me: Site, n: int, acks: str = "always") -> Lamport:
+        return cls(me=me, n=n, C=0, q={}, last=[0] * n, sent=[0] * n if acks == "needed" else [])
 
     def acquire(self) -> None:
         self.C += 1
         self.q[self.me] = self.C
-        self.multicast(self.others, Request(self.C))
+        self.tell(self.others, Request(self.C))
         self.enter_if_first()
 
     def release(self) -> None:
         del self.q[self.me]
         self.C += 1
-        self.multicast(self.others, Release(self.C))
+        self.tell(self.others, Release(self.C))
 
     @on(Request)
     def on_request(self, j: Site, m: Request) -> None:
         self.receive(j, m.t)
         self.q[j] = m.t
-        self.send(j, Ack(self.C))
+        if not self.sent or (self.sent[j], self.me) < (m.t, j):
+            self.tell((j,), Ack(self.C))
         self.enter_if_first()
 
     @on(Ack)
@@ -84,6 +85,12 @@ class Lamport(Process):
         self.receive(j, m.t)
         self.q.pop(j, None)
         self.enter_if_first()
+
+    def tell(self, sites: tuple[Site, ...], m: Request | Ack | Release) -> None:
+        self.multicast(sites, m)
+        if self.sent:
+            for j in sites:
+                self.sent[j] = m.t
 
     def receive(self, j: Site, t: int) -> None:
         self.C = max(self.C, t) + 1
@@ -114,7 +121,7 @@ CARD = Card(
     name="lamport",
     title="Lamport",
     paper="L. Lamport, Time, clocks, and the ordering of events in a distributed system, Comm. ACM 21(7), 1978",
-    section="section 'Ordering the events totally', rules 1 to 5",
+    section="section 'Ordering the events totally', rules 1 to 5; acks=needed: the footnote to rule 2",
     process=Lamport,
     family="permission",
     capacity="1",
@@ -123,4 +130,5 @@ CARD = Card(
     light=Formula("3(N-1)", lambda s: 3 * (s.n - 1)),
     heavy=Formula("3(N-1)", lambda s: 3 * (s.n - 1)),
     fairness="timestamp",
+    options=(choice("acks", ("always", "needed"), "acknowledge every request, or only where nothing newer was sent"),),
 )

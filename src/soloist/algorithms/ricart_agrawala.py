@@ -40,7 +40,11 @@ class RicartAgrawala(Process):
     outstanding: int
     deferred: list[Site]
 
-    counters: ClassVar = {"H": Counter(), "sn": Counter(settled=lambda p: p.H if p.phase is IDLE else p.sn)}
+    counters: ClassVar = {"H": Counter(), "sn": Counter()}
+    settled: ClassVar = {
+        "sn": lambda p: p.H if p.phase is IDLE else p.sn,
+        "deferred": lambda p: sorted(p.deferred),
+    }
 
     @classmethod
     def start(cls, me: Site, n: int) -> RicartAgrawala:

@@ -41,10 +41,8 @@ class SuzukiKasami(Process):
     LN: list[int]
     Q: list[Site]
 
-    counters: ClassVar = {
-        "RN": Counter(per_site=True),
-        "LN": Counter(per_site=True, settled=lambda p: p.LN if p.have_privilege else list(p.RN)),
-    }
+    counters: ClassVar = {"RN": Counter(per_site=True), "LN": Counter(per_site=True)}
+    settled: ClassVar = {"LN": lambda p: p.LN if p.have_privilege else list(p.RN)}
 
     @classmethod
     def start(cls, me: Site, n: int) -> SuzukiKasami:
@@ -59,15 +57,12 @@ class SuzukiKasami(Process):
 
     def release(self) -> None:
         self.LN[self.me] = self.RN[self.me]
-        self.Q += [j for j in self.others if j not in self.Q and self.is_waiting(j)]
-        if self.Q:
-            self.pass_privilege(self.Q.pop(0))
+        self.serve_next()
 
     @on(Request)
     def on_request(self, j: Site, m: Request) -> None:
         self.RN[j] = max(self.RN[j], m.n)
-        if self.have_privilege and self.phase is IDLE and self.is_waiting(j):
-            self.pass_privilege(j)
+        self.serve_if_idle(j)
 
     @on(Privilege)
     def on_privilege(self, j: Site, m: Privilege) -> None:
@@ -76,6 +71,15 @@ class SuzukiKasami(Process):
 
     def is_waiting(self, j: Site) -> bool:
         return self.RN[j] == self.LN[j] + 1
+
+    def serve_if_idle(self, j: Site) -> None:
+        if self.have_privilege and self.phase is IDLE and self.is_waiting(j):
+            self.pass_privilege(j)
+
+    def serve_next(self) -> None:
+        self.Q += [j for j in self.others if j not in self.Q and self.is_waiting(j)]
+        if self.Q:
+            self.pass_privilege(self.Q.pop(0))
 
     def pass_privilege(self, to: Site) -> None:
         self.have_privilege = False

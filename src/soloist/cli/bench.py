@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from soloist.bench import checker as checker_bench
 from soloist.bench import simulator as simulator_bench
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table, progress_bar
@@ -47,3 +48,21 @@ def simulator(
             for r in rows
         ],
     )
+
+
+@bench.command()
+def checker(
+    repeat: Annotated[int, typer.Option(help="Measurements of each; the best counts.")] = 5,
+    json: Json = False,
+) -> None:
+    """States per CPU second: this checker, and SPIN on a model of the same steps where it is installed.
+
+    Example:
+
+        soloist bench checker
+    """
+    rows = checker_bench.measure(repeat=repeat)
+    if json:
+        print_json(rows)
+    else:
+        print_table("Ricart-Agrawala, states per CPU second", *checker_bench.table(rows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import msgspec
@@ -20,8 +20,6 @@ class Counter(msgspec.Struct, frozen=True):
 
     per_site: bool = False
     """Each site's requests are numbered by themselves: a list by site, or the sender's number."""
-    settled: Callable[[Any], Any] | None = None
-    """For a process with values that no step will read again: what they may be taken to be."""
 
 
 class Message(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=True):

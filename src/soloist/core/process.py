@@ -63,6 +63,8 @@ class Process(msgspec.Struct, kw_only=True, array_like=True):
 
     handlers: ClassVar[dict[type[Message], Callable[[Any, Site, Any], None]]] = {}
     counters: ClassVar[Mapping[str, Counter]] = {}
+    settled: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+    """What a field may be taken to be where no later step can tell the difference: for the checker."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

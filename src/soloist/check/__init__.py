@@ -1,0 +1,31 @@
+"""The model checker: every run of a small system, over the very code that is simulated and deployed."""
+
+from soloist.check.counterexample import Step, script, walk
+from soloist.check.explore import Graph, Limits, Progress, explore
+from soloist.check.judge import check
+from soloist.check.properties import PROPERTIES, promised
+from soloist.check.reductions import REDUCTIONS, Space
+from soloist.check.report import Report, text
+from soloist.check.setting import UNBOUNDED, Setting, setting
+from soloist.check.worst import MEASURES
+
+__all__ = [
+    "MEASURES",
+    "PROPERTIES",
+    "REDUCTIONS",
+    "UNBOUNDED",
+    "Graph",
+    "Limits",
+    "Progress",
+    "Report",
+    "Setting",
+    "Space",
+    "Step",
+    "check",
+    "explore",
+    "promised",
+    "script",
+    "setting",
+    "text",
+    "walk",
+]

@@ -1,0 +1,241 @@
+"""The check itself: a few searches, and the promises judged on what they found.
+
+1. The main search: exclusion, errors and deadlock on the way; capacity, livelock and the bypass
+   bound on the whole graph.
+2. The search with a memory (`history`), for promises about the past: order and fence. Once the main
+   search has grown large, this one is started beside it on another core.
+3. The endless search, for starvation: whoever asks never stops asking. If its space turns out too
+   large, starvation is judged on the bounded requests of the main search instead, and the report
+   says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from soloist.algorithms import Card
+from soloist.check import properties as props
+from soloist.check.counterexample import script, walk
+from soloist.check.explore import Graph, Limits, Progress, Watcher, explore, memory_used
+from soloist.check.finding import Finding, found, show, starves
+from soloist.check.liveness import UNBOUNDED_BYPASS, bypass, in_order, livelocked, starvation
+from soloist.check.parts import TOO_MANY
+from soloist.check.passes import Companion, Job, can_run_beside
+from soloist.check.reductions import REDUCTIONS, Space, chosen
+from soloist.check.report import Report, Vacuity, WorstCase
+from soloist.check.setting import UNBOUNDED, setting
+from soloist.check.worst import MEASURES, worst
+from soloist.core import Phase, unknown
+
+ENDLESS_STATES = 150_000
+"""Where the endless search gives way to bounded requests."""
+LARGE = 100_000
+"""States from which a second process pays."""
+
+HOLDS, VIOLATED, INCOMPLETE = "holds", "violated", "incomplete"
+
+
+def check(
+    card: Card,
+    nodes: int = 3,
+    rounds: int | Sequence[int] = 2,
+    k: int = 1,
+    channels: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    properties: Iterable[str] | None = None,
+    reductions: Iterable[str] = REDUCTIONS,
+    limits: Limits | None = None,
+    worst: str | None = None,
+    endless_states: int = ENDLESS_STATES,
+    watch: Watcher | None = None,
+    **network: Any,
+) -> Report:
+    """Prove an algorithm for a small system, or find the shortest way in which it fails.
+
+    `network` may say loss, duplicate, faults, crashes and restart: see `Setting`.
+    """
+    if worst is not None and worst not in MEASURES:
+        raise unknown("measure", worst, MEASURES)
+    what = setting(card, nodes, rounds, k, channels, options, **network)
+    job = Job(what, props.chosen(properties, what), chosen(reductions), limits or Limits(), endless_states)
+    return Judge(job, watch).run(worst)
+
+
+class Judge:
+    """One check under way: the report as it is filled in."""
+
+    def __init__(self, job: Job, watch: Watcher | None) -> None:
+        self.job = job
+        self.setting = job.setting
+        self.properties = job.properties
+        self.reductions = job.reductions
+        self.watch = watch
+        self.start = monotonic()
+        self.companion: Companion | None = None
+        self.report = blank(job)
+
+    def run(self, measure: str | None) -> Report:
+        try:
+            graph = self._main()
+            if self._goes_on():
+                self._judge(graph)
+            if self._goes_on() and self._remembers():
+                self._take(self._history())
+            if self._goes_on() and "starvation" in self.properties and self.job.endless_states:
+                self._take(self._on_time().endless(self.watch), optional=True)
+            if self._goes_on() and measure:
+                self._worst(graph, measure)
+        except KeyboardInterrupt:
+            self.report.verdict, self.report.reason = INCOMPLETE, "interrupted while the graph was judged"
+        finally:
+            self._dismiss()
+        self.report.seconds = monotonic() - self.start
+        self.report.memory_mib = memory_used()
+        return self.report
+
+    def _goes_on(self) -> bool:
+        return self.report.verdict == HOLDS
+
+    # Searches.
+
+    def _main(self) -> Graph:
+        graph = self._search()
+        if graph.complete and graph.space.receiver and in_order(graph) is None:
+            # A run that never ends might put off for ever what the reduction takes later.
+            self.reductions -= {"receiver"}
+            self.job = msgspec.structs.replace(self.job, reductions=self.reductions)
+            self._dismiss()
+            graph = self._search()
+        model, report = graph.space.model, self.report
+        report.states, report.transitions, report.growth = len(graph.states), graph.transitions, graph.growth
+        report.max_inside = max(map(model.inside, graph.states))
+        report.vacuity = vacuity(graph)
+        judged = {name: HOLDS for name in ("exclusion", "error", "deadlock") if name in self.properties}
+        self._take(found(graph, "main search", holds=judged))
+        return graph
+
+    def _search(self) -> Graph:
+        alarms = TOO_MANY if "exclusion" in self.properties else 0
+        deadlock = "deadlock" in self.properties
+        space = Space(self.setting, self.reductions)
+        return explore(space, self._on_time().limits, alarms, deadlock, self._look_up, "main search")
+
+    def _look_up(self, progress: Progress) -> None:
+        if self.watch:
+            self.watch(progress)
+        if not self.companion and progress.states >= LARGE and self._remembers() and can_run_beside():
+            self.companion = Companion(self._on_time().remembering)
+
+    def _dismiss(self) -> None:
+        if self.companion:
+            self.companion.dismiss()
+        self.companion = None
+
+    def _remembers(self) -> bool:
+        return bool(self.properties & set(props.HISTORY))
+
+    def _history(self) -> Finding:
+        finding = self.companion.finding() if self.companion else None
+        return finding or self._on_time().remembering(self.watch)
+
+    def _on_time(self) -> Job:
+        """The job with the time that is left."""
+        left = max(self.job.limits.seconds - (monotonic() - self.start), 0.001)
+        limits = msgspec.structs.replace(self.job.limits, seconds=left)
+        return msgspec.structs.replace(self.job, limits=limits)
+
+    # Judgements.
+
+    def _judge(self, graph: Graph) -> None:
+        """What only the whole graph can tell."""
+        finding = found(graph, "main search")
+        most = min(self.setting.size.k, self.setting.requesters)
+        if "capacity" in self.properties and self.report.max_inside < most:
+            finding.broken = "capacity"
+            finding.reason = f"{self.report.max_inside} inside at most, though {most} may be together"
+        elif "livelock" in self.properties and (lost := livelocked(graph)) is not None:
+            show(finding, graph, graph.path(lost))
+            finding.broken, finding.reason = "livelock", props.livelock(walk(graph.space, graph.path(lost)))
+        elif "starvation" in self.properties and in_order(graph) is None and (lasso := starvation(graph)):
+            starves(finding, graph, lasso)
+        else:
+            finding.holds = {name: HOLDS for name in ("capacity", "livelock") if name in self.properties}
+            if "starvation" in self.properties:
+                finding.holds["starvation"] = "holds for these requests; endless ones need a higher limit"
+            finding.bypass = bypass(graph)
+        self._take(finding, repeated=True)
+
+    def _take(self, finding: Finding, optional: bool = False, repeated: bool = False) -> None:
+        """Enter a finding into the report. An optional search may be cut off, as long as none interrupts it."""
+        report = self.report
+        if not repeated:
+            report.searches.append(finding.search)
+        report.properties.update(
+            {name: how for name, how in finding.holds.items() if name in report.properties}
+        )
+        if finding.broken:
+            report.verdict, report.property, report.reason = VIOLATED, finding.broken, finding.reason
+            report.properties[finding.broken] = VIOLATED
+            report.trace, report.loop, report.script = finding.trace, finding.loop, finding.script
+        elif finding.cut and not (optional and finding.search.cut != "interrupted"):
+            report.verdict, report.reason = INCOMPLETE, finding.cut
+        if finding.broken == "starvation":
+            finding.bypass = UNBOUNDED_BYPASS
+        if finding.bypass is not None:
+            report.bypass_bound = "unbounded" if finding.bypass == UNBOUNDED_BYPASS else finding.bypass
+            report.bypass_scope = "requests without end" if optional else "within these requests"
+
+    def _worst(self, graph: Graph, measure: str) -> None:
+        case = worst(graph, measure)
+        report = self.report
+        report.worst = WorstCase(measure, case.cost, case.site)
+        report.trace, report.loop = walk(graph.space, case.states).steps, case.loop
+        report.script = script(report.trace, graph.space)
+
+
+def blank(job: Job) -> Report:
+    """A report that nothing has been found for yet."""
+    what = job.setting
+    faults = {name: getattr(what, name) for name in ("loss", "duplicate", "crashes") if getattr(what, name)}
+    if what.faults != UNBOUNDED:
+        faults["faults"] = what.faults
+    if what.crashes:
+        faults["restart"] = what.restart
+    return Report(
+        algorithm=what.card.name,
+        nodes=what.size.n,
+        rounds=what.rounds,
+        k=what.size.k,
+        channels=what.channels,
+        verdict=HOLDS,
+        property=None,
+        states=0,
+        transitions=0,
+        max_inside=0,
+        bypass_bound=None,
+        seconds=0.0,
+        properties={name: "not judged" for name in props.PROPERTIES if name in job.properties},
+        reductions=tuple(name for name in REDUCTIONS if name in job.reductions),
+        network=faults,
+        options={name: str(value) for name, value in what.size.options.items()},
+    )
+
+
+def vacuity(graph: Graph) -> Vacuity:
+    """Which phases, messages and handlers the search came by."""
+    model = graph.space.model
+    library = model.library
+    reached = {library.phases[local.process] for part in model.parts[:-1] for local in part.things}
+    arrived = {kind.__name__ for kind in library.kinds_delivered()}
+    known = {kind.__name__ for kind in model.setting.card.process.handlers}
+    return Vacuity(
+        phases=tuple(phase.name.lower() for phase in Phase if phase in reached),
+        phases_unreached=tuple(phase.name.lower() for phase in Phase if phase not in reached),
+        messages=tuple(sorted(arrived)),
+        messages_unreached=tuple(sorted(known - arrived)),
+        handler_runs=library.runs,
+    )

@@ -1,0 +1,196 @@
+"""The state of one site, and what one event does to it.
+
+A site is its process and its inbox: everything that decides what the site can do next. Processes
+and messages are interned, so a site's state is a small tuple of numbers, and each (process, event)
+is run once however often it occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from soloist.core import Message, Outbox, Phase, Port, Process, Site
+
+
+class Item(NamedTuple):
+    """A message under way, in the inbox of the site that it is addressed to."""
+
+    sender: Site
+    message: int
+    """Its number in `Library.messages`."""
+    copies: int = 0
+    """How often the network may still duplicate it."""
+    known: int = 0
+    """What its sender knew: see `history`."""
+
+
+class Local(NamedTuple):
+    """One site between two steps."""
+
+    process: int
+    """Its number in `Library.processes`."""
+    left: int
+    """Requests it may still make."""
+    inbox: tuple[Item, ...] = ()
+    timers: tuple[str, ...] = ()
+    alive: bool = True
+    known: int = 0
+    ahead: int = 0
+    """Requests it knew of when it asked: see `history`."""
+    wrong: str = ""
+    """Why the step that led here is a violation."""
+
+    def without(self, item: Item) -> Local:
+        """The site once it has taken a message out of its inbox and knows what the sender knew."""
+        position = self.inbox.index(item)
+        inbox = self.inbox[:position] + self.inbox[position + 1 :]
+        known = self.known | item.known
+        return Local(self.process, self.left, inbox, self.timers, True, known, self.ahead, self.wrong)
+
+    def after(self, outcome: Outcome) -> Local:
+        """The site once its process has done what it does."""
+        timers = self.timers
+        if outcome.timers:
+            armed = set(timers)
+            for name, on in outcome.timers:
+                (armed.add if on else armed.discard)(name)
+            timers = tuple(sorted(armed))
+        return Local(outcome.process, self.left, self.inbox, timers, True, self.known, self.ahead, self.wrong)
+
+
+class Event(NamedTuple):
+    """What the driver does to a process."""
+
+    name: str
+    sender: Site = -1
+    message: int = -1
+    timer: str = ""
+
+
+class Outcome(NamedTuple):
+    """What a process does about it: one outcome for each way its free choices can fall."""
+
+    process: int
+    sends: tuple[tuple[Site, int], ...]
+    timers: tuple[tuple[str, bool], ...]
+    entered: bool
+    choices: tuple[str, ...]
+    error: str = ""
+
+
+class Library:
+    """All processes and messages seen so far, by number, and the local steps between them."""
+
+    def __init__(self, kind: type[Process], settle: bool = False) -> None:
+        self.kind = kind
+        self._settlers = tuple(kind.settled.items()) if settle else ()
+        self.processes: list[bytes] = []
+        self.phases: list[Phase] = []
+        self.messages: list[Message] = []
+        self._process_numbers: dict[bytes, int] = {}
+        self._message_numbers: dict[Message, int] = {}
+        self._outcomes: dict[tuple[int, Event], list[Outcome]] = {}
+        self._decoder = msgspec.msgpack.Decoder(kind, dec_hook=lambda _, __: Outbox())
+        self.runs = 0
+
+    def process_number(self, process: Process) -> int:
+        """The number of a process, with values that no step can tell apart made one."""
+        for field, settled in self._settlers:
+            setattr(process, field, settled(process))
+        snapshot = process.snapshot()
+        number = self._process_numbers.get(snapshot)
+        if number is None:
+            number = self._process_numbers[snapshot] = len(self.processes)
+            self.processes.append(snapshot)
+            self.phases.append(process.phase)
+        return number
+
+    def message_number(self, message: Message) -> int:
+        number = self._message_numbers.setdefault(message, len(self.messages))
+        if number == len(self.messages):
+            self.messages.append(message)
+        return number
+
+    def kinds_delivered(self) -> set[type[Message]]:
+        """The kinds of message that some handler has been run on."""
+        return {type(self.messages[e.message]) for _, e in self._outcomes if e.name == "deliver"}
+
+    def process(self, number: int) -> Process:
+        """A fresh copy of a process, which the caller may change."""
+        return self._decoder.decode(self.processes[number])
+
+    def outcomes(self, process: int, event: Event) -> list[Outcome]:
+        key = (process, event)
+        known = self._outcomes.get(key)
+        if known is None:
+            known = self._outcomes[key] = list(self._run(process, event))
+        return known
+
+    def _run(self, process: int, event: Event) -> Iterator[Outcome]:
+        """Run a step once for every way its choices can fall, in the order of the options."""
+        scripts: list[list[int]] = [[]]
+        while scripts:
+            chooser = Chooser(scripts.pop())
+            yield self._run_once(process, event, chooser)
+            scripts.extend(reversed(chooser.untried()))
+
+    def _run_once(self, number: int, event: Event, chooser: Chooser) -> Outcome:
+        self.runs += 1
+        process = self.process(number)
+        out = Outbox(chooser)
+        port = Port(process, out)
+        try:
+            sends = _cause(port, event, self.messages)
+        except Exception as error:  # whatever a handler raises is a finding, not a crash of the checker
+            said = f"{type(error).__name__}: {error}"
+            return Outcome(number, (), (), False, tuple(chooser.answers), said)
+        return Outcome(
+            self.process_number(process),
+            tuple((to, self.message_number(m)) for _, sites, m, _ in sends for to in sites),
+            tuple((name, delay is not None) for _, name, delay in out.timers),
+            bool(out.entered),
+            tuple(chooser.answers),
+        )
+
+
+class Chooser:
+    """Answers free choices from a script, then with the first option; remembers what else there was."""
+
+    def __init__(self, script: list[int]) -> None:
+        self.script = script
+        self.taken: list[int] = []
+        self.widths: list[int] = []
+        self.answers: list[str] = []
+
+    def __call__(self, options: Sequence[Any]) -> Any:
+        turn = len(self.taken)
+        pick = self.script[turn] if turn < len(self.script) else 0
+        self.taken.append(pick)
+        self.widths.append(len(options))
+        self.answers.append(str(options[pick]))
+        return options[pick]
+
+    def untried(self) -> list[list[int]]:
+        """The scripts that leave this one at a choice it made by itself."""
+        return [
+            [*self.taken[:turn], pick]
+            for turn in range(len(self.script), len(self.taken))
+            for pick in range(1, self.widths[turn])
+        ]
+
+
+def _cause(port: Port, event: Event, messages: list[Message]) -> list[Any]:
+    match event.name:
+        case "begin":
+            return port.begin()
+        case "acquire":
+            return port.acquire()
+        case "release":
+            return port.release()
+        case "deliver":
+            return port.deliver(event.sender, messages[event.message])
+        case _:
+            return port.timeout(event.timer)

@@ -1,0 +1,92 @@
+"""The searches beside the main one. They need nothing from it, so they can run at the same time."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+
+import msgspec
+
+from soloist.check import properties as props
+from soloist.check.explore import Limits, Watcher, explore
+from soloist.check.finding import Finding, found, starves
+from soloist.check.history import History
+from soloist.check.liveness import bypass, starvation
+from soloist.check.parts import TOO_MANY
+from soloist.check.reductions import Space
+from soloist.check.setting import Setting
+
+WITH_HISTORY, ENDLESS = "with history", "endless search"
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What a pass has to know."""
+
+    setting: Setting
+    properties: frozenset[str]
+    reductions: frozenset[str]
+    limits: Limits
+    endless_states: int
+
+    def remembering(self, watch: Watcher | None = None) -> Finding:
+        """Promises about the past of a run: order and fence."""
+        wanted = {name: name in self.properties for name in props.HISTORY}
+        space = Space(self.setting, self.reductions, History(sites=self.setting.size.n, **wanted))
+        graph = explore(space, self.limits, alarms=0, deadlock=False, watch=watch, name=WITH_HISTORY)
+        return found(graph, WITH_HISTORY, holds={name: "holds" for name in props.HISTORY if wanted[name]})
+
+    def endless(self, watch: Watcher | None = None) -> Finding:
+        """Starvation, where whoever asks never stops asking."""
+        numbered = any(counter.per_site for counter in self.setting.card.process.counters.values())
+        setting = msgspec.structs.replace(self.setting.unbounded(), patient=numbered)
+        limits = msgspec.structs.replace(self.limits, states=min(self.endless_states, self.limits.states))
+        alarms = TOO_MANY if "exclusion" in self.properties else 0
+        space = Space(setting, self.reductions)
+        graph = explore(space, limits, alarms, "deadlock" in self.properties, watch, ENDLESS)
+        finding = found(graph, ENDLESS)
+        if finding.broken or graph.cut == "interrupted":
+            return finding
+        lasso = starvation(graph)
+        if lasso is not None:
+            starves(finding, graph, lasso)
+        elif not graph.cut:
+            asking = "asking again when their messages have arrived" if numbered else "asking without end"
+            finding.holds["starvation"] = f"holds, sites {asking}"
+            finding.bypass = bypass(graph)
+        return finding
+
+
+class Companion:
+    """A pass in a process of its own, on another core."""
+
+    def __init__(self, work: Callable[[], Finding]) -> None:
+        context = multiprocessing.get_context("fork")
+        self.connection, theirs = context.Pipe(duplex=False)
+        self.process = context.Process(target=_work, args=(work, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def finding(self) -> Finding | None:
+        """Wait for the outcome; None if the process came to grief."""
+        try:
+            outcome: Finding | None = self.connection.recv()
+        except EOFError:
+            outcome = None
+        self.process.join()
+        return outcome
+
+    def dismiss(self) -> None:
+        self.process.terminate()
+        self.process.join()
+
+
+def _work(work: Callable[[], Finding], connection: Connection) -> None:
+    connection.send(work())
+    connection.close()
+
+
+def can_run_beside() -> bool:
+    """Whether there is a second core, and a way to start on it from where we are."""
+    return (os.cpu_count() or 1) > 1 and "fork" in multiprocessing.get_all_start_methods()

@@ -1,0 +1,276 @@
+"""Smaller searches that answer the same questions. Each can be switched off.
+
+messages   An inbox is a multiset (any order) or one queue per link (FIFO): the order in which mail
+           from different senders was put there is forgotten.
+values     Values that no later step can tell apart become one: a timestamp that is not read before it
+           is written again, the order of a list that only decides in which order different sites
+           are written to. The algorithm declares them (`Process.settled`).
+clocks     Counting starts anew at the least value in use, so states that differ only in where counting
+           started become one. What is a counter the algorithm declares (`Counter`); it is not guessed.
+receiver   Partial-order reduction: a waiting site that has mail on every link, none of which lets it
+           in, is taken alone. Whatever the others do meanwhile only joins queues behind that mail, so
+           every run has an equivalent one in which this site moves first. The steps that the
+           properties look at (asking, entering, leaving) are never reordered, and the reduced graph
+           must turn out acyclic: then no step can be put off for ever, and every final state is kept.
+           (FIFO links without faults only: elsewhere new mail could come first.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from soloist.check.history import History
+from soloist.check.local import Item, Local
+from soloist.check.model import Action, Model
+from soloist.check.parts import FIELD, Pool, Thing
+from soloist.check.setting import Setting
+from soloist.core import Counter, Site, unknown
+
+REDUCTIONS = ("messages", "values", "clocks", "receiver")
+
+
+def chosen(names: Iterable[str]) -> frozenset[str]:
+    names = frozenset(names)
+    for name in sorted(names):
+        if name not in REDUCTIONS:
+            raise unknown("reduction", name, REDUCTIONS)
+    return names
+
+
+class Space:
+    """A model seen through reductions: where a search starts, and what follows a state."""
+
+    def __init__(
+        self, setting: Setting, reductions: Iterable[str] = REDUCTIONS, history: History | None = None
+    ) -> None:
+        self.setting = setting
+        self.reductions = chosen(reductions)
+        self.history = history
+        self.model = Model(setting, history, "messages" in self.reductions, "values" in self.reductions)
+        self.clocks = Clocks(self.model) if "clocks" in self.reductions and counts(setting) else None
+        self.receiver = Receiver(self.model) if "receiver" in self.reductions and orderly(setting) else None
+        self.initial = self.normal(self.model.initial)
+        self.targets = self._targets if self.clocks or self.receiver else self.model.targets
+        """From a state to those that follow; several steps may lead to the same one."""
+
+    def normal(self, state: int) -> int:
+        return self.clocks.normal(state) if self.clocks else state
+
+    def _targets(self, state: int) -> list[int]:
+        alone = self.receiver.alone(state) if self.receiver else None
+        targets = self.model.targets(state) if alone is None else self.model.targets_at(state, alone)
+        if self.clocks and not self.clocks.pinned_twice(state):
+            normal = self.clocks.normal
+            return [normal(target) for target in targets]
+        return targets
+
+    def actions(self, state: int) -> list[tuple[Action, int]]:
+        """The same steps in the same order, with the action of each."""
+        alone = self.receiver.alone(state) if self.receiver else None
+        return [
+            (action, self.normal(target))
+            for action, target in self.model.actions(state)
+            if alone is None or action.site == alone
+        ]
+
+    def recognise(self, other: Model, state: int) -> int:
+        """A state of another model of the same setting, as it appears here."""
+        return self.normal(self.model.pack([self._translate(other, thing) for thing in other.things(state)]))
+
+    def _translate(self, other: Model, thing: Thing) -> Thing:
+        if isinstance(thing, Pool):
+            return thing
+        library = self.model.library
+        messages = other.library.messages
+        inbox = tuple(i._replace(message=library.message_number(messages[i.message])) for i in thing.inbox)
+        number = library.process_number(other.library.process(thing.process))
+        return thing._replace(process=number, inbox=self.model.arrange(inbox))
+
+
+def counts(setting: Setting) -> bool:
+    """Whether the algorithm has counters at all."""
+    return bool(setting.card.process.counters)
+
+
+def orderly(setting: Setting) -> bool:
+    """Whether mail that is there stays first on its link, and every run ends."""
+    return setting.channels == "fifo" and not setting.faulty and setting.bounded and setting.size.n > 1
+
+
+class Receiver:
+    """Finds a site whose steps may be taken alone: see the head of this file."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.known: list[dict[int, bool]] = [{} for _ in range(model.n)]
+
+    def alone(self, state: int) -> Site | None:
+        for site, (shift, known) in enumerate(zip(self.model.shifts, self.known, strict=False)):
+            number = state >> shift & FIELD
+            fits = known.get(number)
+            if fits is None:
+                fits = known[number] = self._fits(site, number)
+            if fits:
+                return site
+        return None
+
+    def _fits(self, site: Site, number: int) -> bool:
+        local: Local = self.model.parts[site].things[number]
+        senders = {item.sender for item in local.inbox} - {site}
+        if len(senders) < self.model.n - 1:
+            return False
+        actions = [action for _, _, action in self.model.moves[site][number]]
+        return all(action.event == "deliver" and not action.entered for action in actions)
+
+
+Value = tuple[int, int]
+"""A counter's clock (0: common to all; 1+i: of site i) and its value."""
+Offsets = tuple[int, ...]
+"""A value for each clock."""
+FAR = 1 << 60
+
+
+class Clocks:
+    """Makes every count start at zero: see the head of this file."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.size = model.n + 1
+        self.pins: list[list[int]] = [[] for _ in range(model.n)]
+        """For each site and number: the clocks whose least value there is 0, as bits; one bit more if
+        some value is below 0."""
+        self.least: list[list[Offsets]] = [[] for _ in range(model.n)]
+        """For each site and number: the least value of each clock there."""
+        self._shifted: dict[tuple[int, int, Offsets], int] = {}
+        initial = model.things(model.initial)[:-1]
+        self.all = sum({1 << clock for local in initial for clock, _ in self._values(local)})
+
+    def normal(self, state: int) -> int:
+        """The state itself if every clock has a zero somewhere, else that state counted from zero."""
+        pinned = 0
+        try:
+            for pins, shift in zip(self.pins, self.model.shifts, strict=False):
+                pinned |= pins[state >> shift & FIELD]
+        except IndexError:
+            self._measure()
+            return self.normal(state)
+        return state if pinned == self.all else self._counted_from_zero(state)
+
+    def pinned_twice(self, state: int) -> bool:
+        """Whether two sites hold all zeros: then no single step can do away with them."""
+        full = 0
+        for pins, shift in zip(self.pins, self.model.shifts, strict=False):
+            number = state >> shift & FIELD
+            if number < len(pins) and pins[number] == self.all:
+                full += 1
+        return full > 1
+
+    def _measure(self) -> None:
+        """Look at what has come up since the last time."""
+        for part, pins, least in zip(self.model.parts, self.pins, self.least, strict=False):
+            for local in part.things[len(pins) :]:
+                lows = [FAR] * self.size
+                for clock, value in self._values(local):
+                    lows[clock] = min(lows[clock], value)
+                least.append(tuple(lows))
+                below = min(lows) < 0
+                pins.append(
+                    sum(1 << clock for clock, low in enumerate(lows) if low == 0) | below << self.size
+                )
+
+    def offsets(self, state: int) -> Offsets:
+        """The least value of each clock in the whole state."""
+        self._measure()
+        numbers = self.model.numbers(state)
+        here = [least[number] for least, number in zip(self.least, numbers, strict=False)]
+        return tuple([0 if (low := min(lows)) == FAR else low for lows in zip(*here, strict=True)])
+
+    def _counted_from_zero(self, state: int) -> int:
+        offsets = self.offsets(state)
+        if not any(offsets):
+            return state
+        numbers = self.model.numbers(state)
+        for index, number in enumerate(numbers):
+            difference = self._shifted.get((index, number, offsets))
+            if difference is None:
+                difference = self._shifted[index, number, offsets] = self._shift(index, number, offsets)
+            state += difference
+        return state
+
+    def _shift(self, index: int, number: int, offsets: Offsets) -> int:
+        part = self.model.parts[index]
+        thing = part.things[number]
+        less = _pool(thing, offsets) if isinstance(thing, Pool) else self._local(thing, offsets)
+        return part.values[part.number(less)] - part.values[number]
+
+    def carried(self, message: int, sender: Site) -> set[int]:
+        """The clocks whose values a message carries."""
+        content = self.model.library.messages[message]
+        return {
+            clock
+            for name, counter in content.counters.items()
+            for clock, _ in _read(counter, getattr(content, name), sender)
+        }
+
+    def _values(self, local: Local) -> list[Value]:
+        library = self.model.library
+        process = library.process(local.process)
+        found = [
+            v for name, c in process.counters.items() for v in _read(c, getattr(process, name), process.me)
+        ]
+        for item in local.inbox:
+            message = library.messages[item.message]
+            found += [
+                v
+                for name, c in message.counters.items()
+                for v in _read(c, getattr(message, name), item.sender)
+            ]
+        return found
+
+    def _local(self, local: Local, offsets: Offsets) -> Local:
+        library = self.model.library
+        process = library.process(local.process)
+        for name, counter in process.counters.items():
+            setattr(process, name, _less(counter, getattr(process, name), process.me, offsets))
+        inbox = self.model.arrange(tuple(self._item(item, offsets) for item in local.inbox))
+        return local._replace(process=library.process_number(process), inbox=inbox)
+
+    def _item(self, item: Item, offsets: Offsets) -> Item:
+        message = self.model.library.messages[item.message]
+        changes = {
+            name: _less(counter, getattr(message, name), item.sender, offsets)
+            for name, counter in message.counters.items()
+        }
+        if not changes:
+            return item
+        return item._replace(
+            message=self.model.library.message_number(msgspec.structs.replace(message, **changes))
+        )
+
+
+def _read(counter: Counter, value: Any, owner: Site) -> list[Value]:
+    """The values in one field; a scalar that is numbered per site belongs to `owner`."""
+    if isinstance(value, int):
+        return [(owner + 1 if counter.per_site else 0, value)]
+    pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+    return [(site + 1 if counter.per_site else 0, each) for site, each in pairs]
+
+
+def _less(counter: Counter, value: Any, owner: Site, offsets: Offsets) -> Any:
+    """The field counted from `offsets`."""
+    if isinstance(value, int):
+        return value - offsets[owner + 1 if counter.per_site else 0]
+    if isinstance(value, Mapping):
+        return {site: each - offsets[site + 1 if counter.per_site else 0] for site, each in value.items()}
+    return type(value)(each - offsets[site + 1 if counter.per_site else 0] for site, each in enumerate(value))
+
+
+def _pool(pool: Pool, offsets: Offsets) -> Pool:
+    """A served timestamp below all that are in use can not be undercut any more: it is forgotten."""
+    if pool.served is None:
+        return pool
+    number = pool.served[0] - offsets[0]
+    return pool._replace(served=(number, pool.served[1]) if number >= 0 else None)

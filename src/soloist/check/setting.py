@@ -1,0 +1,96 @@
+"""What is checked: an algorithm, its size, its requests, and what the network may do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from soloist.algorithms import Card, Size
+from soloist.core import UsageError, unknown
+
+Channels = Literal["fifo", "any"]
+Restart = Literal["never", "snapshot", "fresh"]
+UNBOUNDED = -1
+"""So many requests that no run uses them up."""
+
+SITES_AT_MOST = 60
+FAULTS_AT_MOST = 1000
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """One transition system. Everything a `Model` needs to know, and nothing else."""
+
+    card: Card
+    size: Size
+    rounds: tuple[int, ...]
+    """Requests per site; 0 for a site that never asks, `UNBOUNDED` for one that never stops asking."""
+    channels: Channels
+    loss: bool = False
+    duplicate: bool = False
+    """A message may arrive a second time, behind what is then on its link."""
+    faults: int = UNBOUNDED
+    """Most losses and duplications in one run."""
+    crashes: int = 0
+    """Most crashes in one run."""
+    restart: Restart = "never"
+    """What a crashed site comes back with: its state at the crash, or nothing but its name."""
+    patient: bool = False
+    """A site asks again only when nothing it has sent is still under way (keeps some spaces finite)."""
+
+    @property
+    def faulty(self) -> bool:
+        return self.loss or self.duplicate or self.crashes > 0
+
+    @property
+    def bounded(self) -> bool:
+        return UNBOUNDED not in self.rounds
+
+    @property
+    def requesters(self) -> int:
+        return sum(1 for rounds in self.rounds if rounds)
+
+    def unbounded(self) -> Setting:
+        """The same system where whoever asks at all asks again and again."""
+        return msgspec.structs.replace(self, rounds=tuple(UNBOUNDED if r else 0 for r in self.rounds))
+
+
+def setting(
+    card: Card,
+    nodes: int = 3,
+    rounds: int | Sequence[int] = 2,
+    k: int = 1,
+    channels: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    **network: Any,
+) -> Setting:
+    """Check every number and name; an impossible one is answered with one clear line."""
+    size = card.size(nodes, k, options)
+    if nodes > SITES_AT_MOST:
+        raise UsageError(f"nodes must be at most {SITES_AT_MOST} to be checked, not {nodes}")
+    chosen = _one_of("channels", channels or card.channels, ("fifo", "any"))
+    _one_of("restart", network.get("restart", "never"), ("never", "snapshot", "fresh"))
+    for name in ("crashes", "faults"):
+        count = network.get(name, 0)
+        if not 0 <= count <= FAULTS_AT_MOST and not (name == "faults" and count == UNBOUNDED):
+            raise UsageError(f"{name} must be from 0 to {FAULTS_AT_MOST}, not {count}")
+    return Setting(card, size, _rounds(rounds, nodes), chosen, **network)  # type: ignore[arg-type]
+
+
+def _rounds(rounds: int | Sequence[int], nodes: int) -> tuple[int, ...]:
+    each = (rounds,) * nodes if isinstance(rounds, int) else tuple(rounds)
+    if len(each) != nodes:
+        raise UsageError(f"rounds names {len(each)} sites, but there are {nodes}")
+    for count in each:
+        if count < 0:
+            raise UsageError(f"rounds must not be negative, and {count} is")
+    if not any(each):
+        raise UsageError("rounds are all 0: no site ever asks, so there is nothing to check")
+    return each
+
+
+def _one_of(what: str, given: str, known: Iterable[str]) -> str:
+    if given not in (known := tuple(known)):
+        raise unknown(what, given, known)
+    return given

@@ -1,0 +1,169 @@
+"""`soloist check`: prove an algorithm for a small system, or show the shortest way it fails."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.status import Status
+
+from soloist.algorithms import find
+from soloist.algorithms.printed import find_printed
+from soloist.check import REDUCTIONS, UNBOUNDED, Limits, Progress, Report, text
+from soloist.check import check as run_check
+from soloist.check.explore import Watcher
+from soloist.check.judge import ENDLESS_STATES
+from soloist.cli import arguments as arg
+from soloist.cli.arguments import algorithm_options
+from soloist.cli.output import print_json
+from soloist.core import UsageError, unknown
+
+Names = list[str] | None
+
+
+def check(
+    name: Annotated[str, typer.Argument(help="The algorithm; `soloist algorithms` lists them.")],
+    nodes: arg.Nodes = 3,
+    rounds: Annotated[
+        str, typer.Option("--rounds", "-r", metavar="R", help="Requests of each site: 2, or 2,1,0 by site.")
+    ] = "2",
+    k: arg.K = 1,
+    channels: arg.Channels = None,
+    loss: Annotated[bool, typer.Option("--loss", help="Any message may be lost.")] = False,
+    duplicate: Annotated[bool, typer.Option("--duplicate", help="Any message may arrive twice.")] = False,
+    faults: Annotated[
+        int | None, typer.Option("--faults", metavar="F", help="At most F losses and duplications in a run.")
+    ] = None,
+    crashes: Annotated[int, typer.Option("--crashes", metavar="C", help="At most C crashes in a run.")] = 0,
+    restart: Annotated[
+        str,
+        typer.Option(
+            "--restart",
+            metavar="never|snapshot|fresh",
+            help="A crashed site stays down, or comes back as it was, or as it began; its mail is lost.",
+        ),
+    ] = "never",
+    property: Annotated[
+        Names, typer.Option("--property", metavar="NAME", help="Judge only this; may be repeated.")
+    ] = None,
+    no_reduction: Annotated[
+        Names,
+        typer.Option(
+            "--no-reduction", metavar="NAME", help="Search without messages, clocks, receiver, or all."
+        ),
+    ] = None,
+    worst: Annotated[
+        str | None,
+        typer.Option("--worst", metavar="messages|wait", help="Find the run that costs most."),
+    ] = None,
+    states: Annotated[int, typer.Option("--states", metavar="S", help="Give up after S states.")] = 5_000_000,
+    memory: Annotated[int, typer.Option("--memory", metavar="MIB", help="Give up at so many MiB.")] = 8192,
+    seconds: Annotated[
+        float, typer.Option("--seconds", metavar="T", help="Give up after T seconds.")
+    ] = 3600.0,
+    endless: Annotated[
+        int,
+        typer.Option("--endless", metavar="S", help="Give up endless requests after S states; 0: never try."),
+    ] = ENDLESS_STATES,
+    option: arg.Options = None,
+    printed: Annotated[
+        bool, typer.Option("--printed", help="Check what a paper or the survey prints, errors and all.")
+    ] = False,
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", metavar="FILE", help="Write the run that is shown as a script of commands."),
+    ] = None,
+    json: arg.Json = False,
+) -> None:
+    """Prove an algorithm for a small system, or show the shortest way it fails.
+
+    Every order of events is tried, over the very code that is simulated and deployed. The exit code
+    is 0 if all promises hold, 1 if one is broken, 3 if a limit (or Ctrl-C) ended the search early.
+
+    Examples:
+
+        soloist check ricart-agrawala --nodes 3 --rounds 2
+
+        soloist check lamport --nodes 2 --channels any
+
+        soloist check naimi-trehel --nodes 4 --rounds 2,1,1,0 --worst wait
+
+        soloist check suzuki-kasami --nodes 2 --loss --faults 1
+
+        soloist check ricart-agrawala --nodes 2 --rounds 1 --printed
+    """
+    card = find_printed(name) if printed else find(name)
+    limits = Limits(states=states, memory=memory, seconds=seconds)
+    with watcher(json) as watch:
+        report = run_check(
+            card,
+            nodes=nodes,
+            rounds=requests(rounds),
+            k=k,
+            channels=channels,
+            options=algorithm_options(option),
+            properties=property or None,
+            reductions=reductions(no_reduction or []),
+            limits=limits,
+            worst=worst,
+            endless_states=_not_negative("endless", endless),
+            watch=watch,
+            loss=loss,
+            duplicate=duplicate,
+            faults=UNBOUNDED if faults is None else _not_negative("faults", faults),
+            crashes=crashes,
+            restart=restart,
+        )
+    if trace:
+        write_script(trace, report)
+    print_json(report.record()) if json else print(text(report))
+    raise typer.Exit(report.exit_code())
+
+
+def requests(text: str) -> int | list[int]:
+    """`2` for everybody, or `2,1,0` by site."""
+    try:
+        numbers = [int(number) for number in text.split(",")]
+    except ValueError:
+        raise UsageError(f"--rounds should read 2, or 2,1,0 by site, not {text!r}") from None
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def reductions(without: list[str]) -> list[str]:
+    for name in without:
+        if name not in (*REDUCTIONS, "all"):
+            raise unknown("reduction", name, [*REDUCTIONS, "all"])
+    return [name for name in REDUCTIONS if name not in without and "all" not in without]
+
+
+def _not_negative(name: str, number: int) -> int:
+    if number < 0:
+        raise UsageError(f"{name} must not be negative, but is {number}")
+    return number
+
+
+def write_script(path: Path, report: Report) -> None:
+    try:
+        path.write_text(report.script)
+    except OSError as error:
+        raise UsageError(f"cannot write the trace to {path}: {error.strerror}") from None
+
+
+@contextmanager
+def watcher(json: bool) -> Iterator[Watcher | None]:
+    """States, depth, rate and memory on standard error, if that is a terminal."""
+    if json or not sys.stderr.isatty():
+        yield None
+        return
+    with Status("searching", console=Console(stderr=True)) as status:
+        yield lambda progress: status.update(describe(progress))
+
+
+def describe(p: Progress) -> str:
+    rate = p.states / p.seconds if p.seconds else 0
+    return f"{p.search}: {p.states:,} states, depth {p.depth}, {rate:,.0f} states/s, {p.memory} MiB"

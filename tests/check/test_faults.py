@@ -1,0 +1,73 @@
+"""Networks that lose and duplicate, and sites that crash. No algorithm of the five claims to survive them."""
+
+from __future__ import annotations
+
+import pytest
+
+from soloist.algorithms import CATALOGUE
+from soloist.check import Report, check
+
+from .toys import Broken, Central, Open, card
+
+
+def commands(report: Report) -> list[str]:
+    return [step.command for step in report.trace]
+
+
+@pytest.mark.parametrize(
+    "name", ["lamport", "naimi-trehel", "raymond-tree", "ricart-agrawala", "suzuki-kasami"]
+)
+def test_a_lost_message_is_fatal(name: str) -> None:
+    report = check(CATALOGUE[name], nodes=2, rounds=1, loss=True)
+    assert (report.verdict, report.property) == ("violated", "deadlock")
+    assert commands(report)[-1].startswith("lose")
+    assert "waits with" in report.reason
+
+
+def test_faults_are_counted() -> None:
+    """With no fault left the lossy network is a reliable one."""
+    assert check(CATALOGUE["suzuki-kasami"], nodes=2, rounds=2, loss=True, faults=0).verdict == "holds"
+    assert check(CATALOGUE["suzuki-kasami"], nodes=2, rounds=1, loss=True, faults=1).verdict == "violated"
+
+
+def test_a_duplicated_token_is_fatal() -> None:
+    report = check(CATALOGUE["naimi-trehel"], nodes=2, rounds=1, duplicate=True)
+    assert (report.verdict, report.property) == ("violated", "error")
+    assert "duplicate 0>1" in commands(report)
+
+
+@pytest.mark.parametrize("channels", ["fifo", "any"])
+def test_old_requests_are_harmless_to_suzuki_kasami(channels: str) -> None:
+    """Numbers tell an old REQUEST from a new one; only the token must not come twice. On a FIFO link the copy
+    joins the end of the queue."""
+    report = check(CATALOGUE["suzuki-kasami"], nodes=2, rounds=1, duplicate=True, faults=1, channels=channels)
+    assert report.verdict == "violated"
+    assert "Privilege" in str(report.trace[-1].message)
+
+
+def test_a_crash_stops_those_who_wait_for_the_site() -> None:
+    report = check(CATALOGUE["ricart-agrawala"], nodes=2, rounds=1, crashes=1)
+    assert (report.verdict, report.property) == ("violated", "deadlock")
+    assert commands(report) == ["acquire 0", "crash 1"]
+
+
+def test_a_crashed_site_is_neither_inside_nor_waiting() -> None:
+    report = check(card(Open), nodes=1, rounds=1, crashes=1)
+    assert report.verdict == "holds"
+
+
+def test_coming_back() -> None:
+    """As it was, site 0 still knows whom it let in; as it began, it has forgotten. (Its mail is lost either way,
+    so that a deadlock would be found first if it were asked for.)"""
+    three = {"nodes": 3, "rounds": (0, 1, 1), "crashes": 1, "properties": ["exclusion"]}
+    assert check(card(Central), restart="snapshot", **three).verdict == "holds"
+    report = check(card(Central), restart="fresh", **three)
+    assert report.verdict == "violated"
+    assert any(command.startswith("restart") for command in commands(report))
+
+
+def test_an_error_in_a_handler_is_a_violation() -> None:
+    report = check(card(Broken), nodes=1, rounds=1)
+    assert (report.verdict, report.property) == ("violated", "error")
+    assert "RuntimeError: out of paper" in report.reason
+    assert commands(report) == ["acquire 0", "release 0"]

@@ -1,0 +1,92 @@
+"""Every wrong algorithm is caught, in the way it is wrong, by a shortest run that can be replayed."""
+
+from __future__ import annotations
+
+import pytest
+
+from soloist import algorithms
+from soloist.algorithms import raymond_tree
+from soloist.check import REDUCTIONS, Limits, Report, check, text
+from soloist.core import ProtocolError
+from soloist.sim.script import Script
+
+from .mutants import MUTANTS, Mutant, RaymondAskedForgotten, mutant
+
+LIMITS = Limits(states=100_000)
+
+
+def run(wrong: Mutant, without: tuple[str, ...] = ()) -> Report:
+    kept = [name for name in REDUCTIONS if name not in without]
+    return check(wrong.card, wrong.nodes, wrong.rounds, reductions=kept, limits=LIMITS, endless_states=20_000)
+
+
+@pytest.mark.parametrize("wrong", MUTANTS, ids=lambda m: m.name)
+def test_caught(wrong: Mutant) -> None:
+    report = run(wrong)
+    assert (report.verdict, report.property, len(report.trace)) == ("violated", wrong.breaks, wrong.steps)
+    assert report.reason
+    assert report.properties[wrong.breaks] == "violated"
+
+
+@pytest.mark.parametrize("wrong", MUTANTS, ids=lambda m: m.name)
+@pytest.mark.parametrize("without", [*((name,) for name in REDUCTIONS), REDUCTIONS], ids="+".join)
+def test_no_reduction_hides_it(wrong: Mutant, without: tuple[str, ...]) -> None:
+    """lab.md, section 2.6: cross-check every reduction against the unreduced search."""
+    report = run(wrong, without)
+    needs = {"values", "clocks"} if wrong.name == "SuzukiKasamiLastInFirstOut" else set()
+    if needs & set(without):  # counted without end, no state comes back: nothing is found, nothing promised
+        assert "higher limit" in report.properties["starvation"]
+        return
+    assert (report.verdict, report.property) == ("violated", wrong.breaks)
+    if wrong.breaks != "starvation":  # of equally short ways to a cycle another may be shown
+        assert len(report.trace) == wrong.steps
+
+
+@pytest.mark.parametrize("wrong", MUTANTS, ids=lambda m: m.name)
+def test_the_run_can_be_replayed(wrong: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script of a counterexample drives the very processes, command by command, to the same events."""
+    monkeypatch.setitem(algorithms.CATALOGUE, wrong.card.name, wrong.card)
+    report = run(wrong)
+    script = Script()
+    start, *commands = report.script.splitlines()
+    script.run(start)
+    if report.property == "error":
+        last = commands.pop()
+    for step, command in zip(report.trace, commands, strict=False):
+        assert [line.strip() for line in script.run(command)] == list(step.events)
+    if report.property == "error":
+        with pytest.raises(ProtocolError) as error:
+            script.run(last)
+        assert str(error.value) in report.reason
+
+
+def test_every_algorithm_has_a_mutant() -> None:
+    assert {m.card.name for m in MUTANTS} >= {
+        "lamport",
+        "ricart-agrawala",
+        "suzuki-kasami",
+        "naimi-trehel",
+        "raymond-tree",
+    }
+
+
+def test_last_in_first_out_starves_with_a_lasso() -> None:
+    """lab.md, section 2.2: two others hand the token to each other for ever, though every message arrives."""
+    report = run(next(m for m in MUTANTS if m.name == "SuzukiKasamiLastInFirstOut"))
+    assert report.loop is not None
+    cycle = report.trace[report.loop :]
+    entering = {step.site for step in cycle if step.enters}
+    assert len(entering) == 2
+    (starving,) = {0, 1, 2} - entering
+    assert f"site {starving} waits for ever" in report.reason
+    assert report.bypass_bound == "unbounded"
+    assert "again and again" in text(report)
+
+
+def test_an_endless_growth_is_told_from_a_large_space() -> None:
+    """stateright issue 18 (lab.md, section 2.1): the growth report shows that there is no end to it."""
+    endless = mutant(raymond_tree.CARD, RaymondAskedForgotten, "", 0)
+    report = check(endless.card, 2, 1, limits=Limits(states=5_000))
+    assert report.verdict == "incomplete"
+    assert "growing still" in report.reason
+    assert report.exit_code() == 3

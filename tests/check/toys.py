@@ -1,0 +1,171 @@
+"""Tiny algorithms, each made to show one thing that the checker must see."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from soloist.algorithms import Card, naimi_trehel, ricart_agrawala
+from soloist.core import IDLE, Message, Process, Site, on
+
+
+class Ask(Message, frozen=True):
+    """May I?"""
+
+
+class Grant(Message, frozen=True):
+    """You may."""
+
+
+class Done(Message, frozen=True):
+    """I have left."""
+
+
+class Open(Process):
+    """Everybody walks in."""
+
+    @classmethod
+    def start(cls, me: Site, n: int, k: int = 1) -> Open:
+        return cls(me=me, n=n)
+
+    def acquire(self) -> None:
+        self.enter()
+
+    def release(self) -> None: ...
+
+
+class Timed(Open):
+    """Enters when its timer runs out; another timer is set and cancelled in one step."""
+
+    def acquire(self) -> None:
+        self.set_timer("patience", 1.0)
+        self.set_timer("never", 1.0)
+        self.cancel_timer("never")
+
+    def timeout(self, name: str) -> None:
+        assert name == "patience"
+        self.enter()
+
+
+class Begun(Open):
+    """A ring: the token starts on its way before anybody asks, and never rests."""
+
+    def begin(self) -> None:
+        if self.me == 0:
+            self.send(1 % self.n, Grant())
+
+    def acquire(self) -> None: ...
+
+    def release(self) -> None:
+        self.send((self.me + 1) % self.n, Grant())
+
+    @on(Grant)
+    def on_grant(self, j: Site, m: Grant) -> None:
+        if self.phase is IDLE:
+            self.release()
+        else:
+            self.enter()
+
+
+class Central(Process):
+    """Site 0 decides (fact sheet permission.md, section 2); `k` may be inside together."""
+
+    k: int
+    inside: int
+    queue: list[Site]
+
+    @classmethod
+    def start(cls, me: Site, n: int, k: int = 1) -> Central:
+        return cls(me=me, n=n, k=k, inside=0, queue=[])
+
+    def acquire(self) -> None:
+        self.send(0, Ask())
+
+    def release(self) -> None:
+        self.send(0, Done())
+
+    @on(Ask)
+    def on_ask(self, j: Site, m: Ask) -> None:
+        self.queue.append(j)
+        self.grant()
+
+    @on(Done)
+    def on_done(self, j: Site, m: Done) -> None:
+        self.inside -= 1
+        self.grant()
+
+    @on(Grant)
+    def on_grant(self, j: Site, m: Grant) -> None:
+        self.enter()
+
+    def grant(self) -> None:
+        while self.queue and self.inside < self.k:
+            self.inside += 1
+            self.send(self.pick(), Grant())
+
+    def pick(self) -> Site:
+        return self.queue.pop(0)
+
+
+class Narrow(Central):
+    """Lets one in where K may be."""
+
+    @classmethod
+    def start(cls, me: Site, n: int, k: int = 1) -> Narrow:
+        return cls(me=me, n=n, k=1, inside=0, queue=[])
+
+
+class Lucky(Central):
+    """Site 0 serves whom it likes: safe, but whoever is out of luck waits for ever."""
+
+    def pick(self) -> Site:
+        chosen = self.choose(sorted(self.queue))
+        self.queue.remove(chosen)
+        return int(chosen)
+
+
+class Again(Message, frozen=True):
+    """A site still asks: sent by site 0 to itself."""
+
+    site: Site
+
+
+class Babbling(Central):
+    """While somebody is inside, site 0 sends itself each question again and again instead of queueing it."""
+
+    @on(Ask)
+    def on_ask(self, j: Site, m: Ask) -> None:
+        if self.inside:
+            self.send(0, Again(j))
+        else:
+            self.queue.append(j)
+            self.grant()
+
+    @on(Again)
+    def on_again(self, j: Site, m: Again) -> None:
+        self.on_ask(m.site, Ask())
+
+
+class AsInPromela(ricart_agrawala.RicartAgrawala):
+    """The deferred sites are a set; nothing else is settled. So it is in the model for SPIN."""
+
+    settled: ClassVar = {"deferred": lambda p: sorted(p.deferred)}
+
+
+class Forgetful(ricart_agrawala.RicartAgrawala):
+    """Declares a value as settled that later steps do read."""
+
+    settled: ClassVar = {"H": lambda p: 0 if p.phase is IDLE else p.H}
+
+
+class Broken(Open):
+    """Raises where it should not."""
+
+    def release(self) -> None:
+        raise RuntimeError("out of paper")
+
+
+def card(process: type[Process], many: bool = False, **claims: object) -> Card:
+    facts = {"name": process.__name__.lower(), "process": process, "capacity": "K" if many else "1"}
+    return msgspec.structs.replace(naimi_trehel.CARD, **facts, **claims)

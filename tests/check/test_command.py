@@ -57,7 +57,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_without_reductions(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "lamport", "-n", "2", "-r", "2", "--no-reduction", "all", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert (record["states"], record["reductions"]) == (1656, [])
+    assert (record["states"], record["reductions"]) == (1228, [])
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from soloist.algorithms import CATALOGUE
 from soloist.check import REDUCTIONS, Setting, Space, check, explore, setting
-from soloist.check.model import Model
+from soloist.check.history import History
+from soloist.check.liveness import in_order
+from soloist.check.model import Action, Model
+from soloist.check.reductions import Early
+from soloist.core import Process
 
-from .toys import Forgetful, card
+from .toys import HASTY, Forgetful, ForgetfulOfMail, card
 
 SMALL = [
     ("lamport", 2, 2, "fifo"),
+    ("lamport", 2, 1, "any"),
     ("lamport", 3, (1, 1, 0), "fifo"),
     ("naimi-trehel", 3, 1, "any"),
     ("raymond-tree", 3, 2, "any"),
@@ -49,12 +56,76 @@ def test_quotients_are_bisimilar(name: str, nodes: int, rounds: int, channels: s
 def test_a_false_declaration_would_be_noticed() -> None:
     """The test above has teeth: a value that is read although it is declared settled fails it."""
     assert differences(setting(card(Forgetful), 2, 2, 1, "any"), ["messages", "values"]) > 0
+    assert differences(setting(card(ForgetfulOfMail), 2, 2, 1, "fifo"), ["messages", "values"]) > 0
+
+
+def hasty(what: Setting, history: History | None = None) -> Iterator[str]:
+    """Deliveries that the algorithm calls early although it matters when they are made."""
+    space = Space(what, ["messages", "values", "clocks"], history)
+    early = Early(space.model)
+    states = explore(space).states
+    assert any(next(early.steps(state), None) for state in states)
+    for state in states:
+        for action, target in early.steps(state):
+            for other, there in space.actions(state):
+                if link(other) != link(action) and not swaps(early, space, action, target, other, there):
+                    yield f"{action} and {other}"
+
+
+def link(action: Action) -> tuple[object, ...]:
+    """What is done, whatever the clocks are by now."""
+    return (*action[:3], action.timer, action.choices)
+
+
+def swaps(early: Early, space: Space, action: Action, target: int, other: Action, there: int) -> bool:
+    """Both orders are possible and lead to the same state. Neither changes what the other does, but for this:
+    a site may enter at the last of several deliveries, whichever it is, if the others send nothing. And the
+    early one is early still afterwards, unless it has become the last."""
+    now = {link(a): (a, end) for a, end in space.actions(space.normal(target))}.get(link(other))
+    later = {link(a): (a, end) for a, end in space.actions(there)}.get(link(action))
+    if now is None or later is None or now[1] != later[1] or now[0].sent != other.sent or later[0].sent:
+        return False
+    if later[0].entered:
+        return now[0].entered and (other.site, other.event, other.sent) == (action.site, "deliver", 0)
+    stays = link(action) in {link(a) for a, _ in early.steps(there)}
+    return stays and now[0].entered == other.entered
+
+
+@pytest.mark.parametrize(
+    ("nodes", "rounds", "acks"),
+    [
+        (2, 3, "always"),
+        (2, 3, "needed"),
+        (3, (1, 1, 0), "always"),
+        (3, (1, 1, 0), "needed"),
+        (3, (2, 0, 1), "always"),
+        (3, 1, "always"),
+        pytest.param(3, (2, 1, 1), "always", marks=pytest.mark.soak),
+        pytest.param(4, (1, 1, 0, 0), "always", marks=pytest.mark.soak),
+    ],
+    ids=str,
+)
+def test_what_is_early_can_be_swapped(nodes: int, rounds: int, acks: str) -> None:
+    """`early` makes some deliveries first, and alone. On the graph without it: each of them commutes with
+    every other step, and goes on doing so until it is made. This tests what the algorithm declares."""
+    what = setting(CATALOGUE["lamport"], nodes, rounds, options={"acks": acks})
+    assert next(hasty(what), None) is None
+
+
+def test_what_is_early_can_be_swapped_with_a_memory() -> None:
+    what = setting(CATALOGUE["lamport"], 3, (1, 1, 0))
+    assert next(hasty(what, History(sites=3, fence=True, causal=True, timestamp=True)), None) is None
+
+
+@pytest.mark.parametrize("kind", HASTY, ids=lambda kind: kind.__name__)
+def test_a_false_claim_to_be_early_would_be_noticed(kind: type[Process]) -> None:
+    assert next(hasty(setting(card(kind), 3, (1, 1, 0), 1, "fifo")), None)
 
 
 @pytest.mark.parametrize("without", [*((name,) for name in REDUCTIONS), REDUCTIONS], ids="+".join)
 @pytest.mark.parametrize(
     ("name", "nodes", "rounds", "channels"),
-    [case for case in SMALL if case[0] in ("lamport", "ricart-agrawala")]
+    [case for case in SMALL if case[0] == "ricart-agrawala" or case[:1] + case[3:] == ("lamport", "fifo")]
     + [("suzuki-kasami", 3, 1, "fifo"), ("naimi-trehel", 3, 2, "fifo"), ("raymond-tree", 3, 2, "fifo")],
     ids=str,
 )
@@ -71,18 +142,25 @@ def test_same_answers(name: str, nodes: int, rounds: int, channels: str, without
 @pytest.mark.parametrize("measure", ["messages", "wait"])
 @pytest.mark.parametrize(
     ("name", "rounds"),
-    [("lamport", (2, 2)), ("ricart-agrawala", (1, 1, 1)), ("suzuki-kasami", (2, 1, 1))],
+    [
+        ("lamport", (2, 2)),
+        ("lamport", (1, 1, 0)),
+        ("ricart-agrawala", (1, 1, 1)),
+        ("suzuki-kasami", (2, 1, 1)),
+    ],
     ids=str,
 )
-def test_receiver_keeps_the_worst_case(name: str, rounds: tuple[int, ...], measure: str) -> None:
+def test_reordering_keeps_the_worst_case(name: str, rounds: tuple[int, ...], measure: str) -> None:
     """Steps that properties look at are not reordered, so longest paths by entries and messages stay."""
-    both = [
-        check(CATALOGUE[name], len(rounds), rounds, channels="fifo", reductions=kept, worst=measure).worst
-        for kept in (REDUCTIONS, [r for r in REDUCTIONS if r != "receiver"])
-    ]
-    assert both[0] is not None
-    assert both[1] is not None
-    assert both[0].cost == both[1].cost
+    costs = []
+    for less in ((), ("receiver",), ("early",), ("receiver", "early")):
+        kept = [reduction for reduction in REDUCTIONS if reduction not in less]
+        worst = check(
+            CATALOGUE[name], len(rounds), rounds, channels="fifo", reductions=kept, worst=measure
+        ).worst
+        assert worst is not None
+        costs.append(worst.cost)
+    assert len(set(costs)) == 1
 
 
 @pytest.mark.parametrize("name", ["lamport", "ricart-agrawala", "suzuki-kasami"])
@@ -103,6 +181,45 @@ def test_receiver_pays_and_keeps_every_end(name: str) -> None:
         ends.append(len(graph.states))
     assert ends[0] == ends[2]
     assert ends[3] < ends[1]
+
+
+@pytest.mark.parametrize("rounds", [(2, 2), (1, 1, 0), (2, 1, 0)], ids=str)
+def test_early_pays_and_keeps_every_end(rounds: tuple[int, ...]) -> None:
+    what = setting(CATALOGUE["lamport"], len(rounds), rounds)
+    ends, sizes = [], []
+    for kept in (
+        ["messages", "values"],
+        ["messages", "values", "early"],
+        ["messages", "values", "early", "receiver"],
+    ):
+        graph = explore(Space(what, kept))
+        things = graph.space.model.things
+        library = graph.space.model.library
+        final = [state for here, state in enumerate(graph.states) if not graph.successors(here)]
+        ends.append({tuple(library.processes[local.process] for local in things(s)[:-1]) for s in final})
+        sizes.append(len(graph.states))
+    assert ends[0] == ends[1] == ends[2]
+    assert sizes[0] > sizes[1] > sizes[2]
+
+
+@pytest.mark.parametrize(("name", "rounds"), [("lamport", 2), ("ricart-agrawala", 2)])
+def test_phases_follow_each_other_as_before(name: str, rounds: int) -> None:
+    """All orders in which sites ask, enter and leave, with and without reordering."""
+    what = setting(CATALOGUE[name], 2, rounds, 1, "fifo")
+    orders = []
+    for kept in (["messages"], REDUCTIONS):
+        graph = explore(Space(what, kept))
+        seen: list[set[tuple[int, ...]]] = [set() for _ in graph.states]
+        phases = [graph.space.model.phases(state) for state in graph.states]
+        seen[0] = {(phases[0],)}
+        order = in_order(graph)
+        assert order is not None
+        for here in order:
+            for there in graph.successors(here):
+                step = () if phases[there] == phases[here] else (phases[there],)
+                seen[there] |= {run + step for run in seen[here]}
+        orders.append(set().union(*(seen[i] for i in range(len(seen)) if not graph.successors(i))))
+    assert orders[0] == orders[1]
 
 
 def test_clocks_make_endless_requests_finite() -> None:

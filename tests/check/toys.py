@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import msgspec
 
-from soloist.algorithms import Card, naimi_trehel, ricart_agrawala
-from soloist.core import IDLE, Message, Process, Site, on
+from soloist.algorithms import Card, lamport, naimi_trehel, ricart_agrawala
+from soloist.core import IDLE, WAITING, Message, Process, Site, on
 
 
 class Ask(Message, frozen=True):
@@ -157,6 +157,29 @@ class Forgetful(ricart_agrawala.RicartAgrawala):
     """Declares a value as settled that later steps do read."""
 
     settled: ClassVar = {"H": lambda p: 0 if p.phase is IDLE else p.H}
+
+
+class ForgetfulOfMail(lamport.Lamport):
+    """Declares a time stamp under way as settled that still moves the clock."""
+
+    settled_mail: ClassVar = {"t": lambda p, j, m: p.told(j, m.t)}
+
+
+class HastyClock(lamport.Lamport):
+    """Calls messages early although they move a clock that the next message shows."""
+
+    def early(self, j: Site, m: Message, quiet: bool) -> bool:
+        return isinstance(m, lamport.Ack | lamport.Release) and self.phase is not WAITING
+
+
+class HastyWhenQuiet(lamport.Lamport):
+    """Calls a message early that the site could do without: it could leave, and show its clock, before."""
+
+    def early(self, j: Site, m: Message, quiet: bool) -> bool:
+        return super().early(j, m, quiet) or (quiet and self.phase is WAITING)
+
+
+HASTY = (HastyClock, HastyWhenQuiet)
 
 
 class Broken(Open):

@@ -7,6 +7,11 @@ request queue           q             time stamp of each site's pending request
 (rule 5.ii)             last[j]       time stamp of the newest message from site j
 (footnote)              sent[j]       time stamp of the newest message to site j; empty with acks=always
 
+The clock ticks when a site asks and when it leaves (IR1). On receipt it moves only if it has to, so that
+it is not below its present value and later than the time stamp (IR2); receipt is no tick of its own, and an
+ACK is sent at the time of the receipt. Rule 5 needs no more: a request is later than all that its site has
+sent and received before.
+
 With acks=needed no ACK goes to a site that has been sent something newer than its request already.
 The channels must be FIFO: an ACK that overtakes a REQUEST lets two sites in.
 """
@@ -16,7 +21,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from soloist.algorithms._card import Card, Formula, choice
-from soloist.core import WAITING, Counter, Message, Process, Site, on
+from soloist.core import IDLE, WAITING, Counter, Message, Process, Site, on
 
 
 class Request(Message, frozen=True):
@@ -50,7 +55,11 @@ class Lamport(Process):
     sent: list[int]
 
     counters: ClassVar = {"C": Counter(), "q": Counter(), "last": Counter(), "sent": Counter()}
-    settled: ClassVar = {"last": lambda p: p.answered()}
+    settled: ClassVar = {
+        "last": lambda p: [p.told(j, t) for j, t in enumerate(p.last)],
+        "q": lambda p: {j: t if j == p.me else p.told(j, t) for j, t in p.q.items()},
+    }
+    settled_mail: ClassVar = {"t": lambda p, j, m: p.told_by(j, m)}
 
     @classmethod
     def start(cls, me: Site, n: int, acks: str = "always") -> Lamport:
@@ -93,7 +102,7 @@ class Lamport(Process):
                 self.sent[j] = m.t
 
     def receive(self, j: Site, t: int) -> None:
-        self.C = max(self.C, t) + 1
+        self.C = max(self.C, t + 1)
         self.last[j] = t
 
     def enter_if_first(self) -> None:
@@ -106,15 +115,37 @@ class Lamport(Process):
         ):
             self.enter()
 
-    def answered(self) -> list[int]:
-        """All that later steps can tell from `last`: while waiting, who has sent something newer."""
-        if self.phase is not WAITING:
-            return [self.C] * self.n
-        mine = self.timestamp()
-        return [mine[0] + (1 if mine < (t, j) else -1) for j, t in enumerate(self.last)]
-
     def timestamp(self) -> tuple[int, Site]:
         return self.q[self.me], self.me
+
+    # For the checker.
+
+    def told(self, j: Site, t: int) -> int:
+        """All that later steps can tell from a stamp t of site j, once it cannot move the clock: whether it is
+        newer than the request of this site. A later request will be newer than both."""
+        if self.phase is not WAITING:
+            return self.C - 1
+        mine = self.timestamp()
+        return mine[0] + (j < self.me) if mine < (t, j) else mine[0] - 1
+
+    def told_by(self, j: Site, m: Request | Ack | Release) -> int:
+        compared = bool(self.sent) and isinstance(m, Request)
+        return m.t if m.t >= self.C or compared else self.told(j, m.t)
+
+    def early(self, j: Site, m: Message, quiet: bool) -> bool:
+        """Rule 5 asks for one thing or another from each site. Of what j has sent this site does not go past
+        `m` without receiving it (or `m` is of no use to it), and nobody will be shown a clock that `m` moves."""
+        if not isinstance(m, Ack | Release):
+            return False
+        passed = m.t < self.C
+        if self.phase is not WAITING:
+            return passed or (quiet and self.phase is IDLE)
+        mine = self.timestamp()
+        heard = mine < (self.last[j], j)
+        if passed and ((m.t, j) < mine or (heard and isinstance(m, Ack))):
+            return True
+        first = j not in self.q or mine < (self.q[j], j)
+        return quiet and not (heard and first)
 
 
 CARD = Card(
@@ -130,5 +161,9 @@ CARD = Card(
     light=Formula("3(N-1)", lambda s: 3 * (s.n - 1)),
     heavy=Formula("3(N-1)", lambda s: 3 * (s.n - 1)),
     fairness="timestamp",
-    options=(choice("acks", ("always", "needed"), "acknowledge every request, or only where nothing newer was sent"),),
+    options=(
+        choice(
+            "acks", ("always", "needed"), "acknowledge every request, or only where nothing newer was sent"
+        ),
+    ),
 )

@@ -77,18 +77,29 @@ class Walk(msgspec.Struct, frozen=True):
 def walk(space: Space, states: list[int]) -> Walk:
     """The run through these states, without reductions."""
     model = Model(space.setting, space.history, canonical=False)
-    here = model.initial
+    here, steps = _hurry(space, model, model.initial)
     assert space.recognise(model, here) == states[0]
-    steps = []
     for wanted in states[1:]:
         action, there = next(
             (action, target)
             for action, target in model.actions(here)
-            if space.recognise(model, target) == wanted
+            if space.settled(space.recognise(model, target)) == wanted
         )
         steps.append(_step(model, here, action))
-        here = there
+        here, hurried = _hurry(space, model, there)
+        steps += hurried
     return Walk(steps, model, here)
+
+
+def _hurry(space: Space, model: Model, here: int) -> tuple[int, list[Step]]:
+    """The deliveries that the search makes at once."""
+    steps: list[Step] = []
+    while space.early and (step := space.early.step(space.recognise(model, here))):
+        link = step[0][:3]
+        action, there = next((a, target) for a, target in model.actions(here) if a[:3] == link)
+        steps.append(_step(model, here, action))
+        here = there
+    return here, steps
 
 
 def _step(model: Model, state: int, action: Action) -> Step:

@@ -104,9 +104,10 @@ class Judge:
 
     def _main(self) -> Graph:
         graph = self._search()
-        if graph.complete and graph.space.receiver and in_order(graph) is None:
-            # A run that never ends might put off for ever what the reduction takes later.
-            self.reductions -= {"receiver"}
+        reordered = graph.space.receiver or graph.space.early
+        if graph.complete and reordered and in_order(graph) is None:
+            # A run that never ends might put off for ever what these reductions take later.
+            self.reductions -= {"receiver", "early"}
             self.job = msgspec.structs.replace(self.job, reductions=self.reductions)
             self._dismiss()
             graph = self._search()

@@ -87,9 +87,14 @@ class Library:
     def __init__(self, kind: type[Process], settle: bool = False) -> None:
         self.kind = kind
         self._settlers = tuple(kind.settled.items()) if settle else ()
+        self._mail_settlers = tuple(kind.settled_mail.items()) if settle else ()
+        self.settles_mail = bool(self._mail_settlers)
+        self._settled_mail: dict[tuple[int, Site, int], int] = {}
         self.processes: list[bytes] = []
         self.phases: list[Phase] = []
         self.messages: list[Message] = []
+        self.asking: set[type[Message]] = set()
+        """The kinds of message that a request sends."""
         self._process_numbers: dict[bytes, int] = {}
         self._message_numbers: dict[Message, int] = {}
         self._outcomes: dict[tuple[int, Event], list[Outcome]] = {}
@@ -113,6 +118,20 @@ class Library:
         if number == len(self.messages):
             self.messages.append(message)
         return number
+
+    def settled_mail(self, process: int, sender: Site, message: int) -> int:
+        """The number of a message, with values that its receiver cannot tell apart made one."""
+        key = (process, sender, message)
+        known = self._settled_mail.get(key)
+        if known is None:
+            receiver, content = self.process(process), self.messages[message]
+            changes = {
+                field: settled(receiver, sender, content)
+                for field, settled in self._mail_settlers
+                if field in content.__struct_fields__
+            }
+            known = self._settled_mail[key] = self.message_number(msgspec.structs.replace(content, **changes))
+        return known
 
     def kinds_delivered(self) -> set[type[Message]]:
         """The kinds of message that some handler has been run on."""
@@ -147,6 +166,8 @@ class Library:
         except Exception as error:  # whatever a handler raises is a finding, not a crash of the checker
             said = f"{type(error).__name__}: {error}"
             return Outcome(number, (), (), False, tuple(chooser.answers), said)
+        if event.name == "acquire":
+            self.asking |= {type(message) for _, _, message, _ in sends}
         return Outcome(
             self.process_number(process),
             tuple((to, self.message_number(m)) for _, sites, m, _ in sends for to in sites),

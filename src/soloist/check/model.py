@@ -245,6 +245,7 @@ class Model:
 
     def _make(self, site: Site, number: int, after: Local, effects: Effects, action: Action) -> Move:
         part = self.parts[site]
+        after = self.settle(after)
         return part.values[part.number(after)] - part.values[number], effects, action
 
     def _item(self, site: Site, message: int, sender: Local) -> Item:
@@ -285,7 +286,17 @@ class Model:
         """Mail for a site that is down is lost."""
         if not items or not local.alive:
             return local
-        return local._replace(inbox=self.arrange(local.inbox + items))
+        return self.settle(local._replace(inbox=self.arrange(local.inbox + items)))
+
+    def settle(self, local: Local) -> Local:
+        """The site with its mail as far as it can tell it apart."""
+        if not local.inbox or not self.library.settles_mail:
+            return local
+        settled = self.library.settled_mail
+        inbox = tuple(
+            item._replace(message=settled(local.process, item.sender, item.message)) for item in local.inbox
+        )
+        return local if inbox == local.inbox else local._replace(inbox=self.arrange(inbox))
 
     def arrange(self, inbox: tuple[Item, ...]) -> tuple[Item, ...]:
         """One inbox for all that differ only in an order that nothing depends on."""

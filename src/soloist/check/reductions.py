@@ -4,7 +4,8 @@ messages   An inbox is a multiset (any order) or one queue per link (FIFO): the 
            from different senders was put there is forgotten.
 values     Values that no later step can tell apart become one: a timestamp that is not read before it
            is written again, the order of a list that only decides in which order different sites
-           are written to. The algorithm declares them (`Process.settled`).
+           are written to, a timestamp under way that its receiver has overtaken. The algorithm declares
+           them (`Process.settled`, `Process.settled_mail`).
 clocks     Counting starts anew at the least value in use, so states that differ only in where counting
            started become one. What is a counter the algorithm declares (`Counter`); it is not guessed.
 receiver   Partial-order reduction: a waiting site that has mail on every link, none of which lets it
@@ -13,23 +14,27 @@ receiver   Partial-order reduction: a waiting site that has mail on every link, 
            properties look at (asking, entering, leaving) are never reordered, and the reduced graph
            must turn out acyclic: then no step can be put off for ever, and every final state is kept.
            (FIFO links without faults only: elsewhere new mail could come first.)
+early      Partial-order reduction too, under the same conditions: a message whose receipt sends nothing,
+           lets nobody in, and comes to the same before or after whatever else may happen at its receiver
+           is received at once, and the states in between are not kept. The algorithm declares which
+           messages these are (`Process.early`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from soloist.check.history import History
 from soloist.check.local import Item, Local
-from soloist.check.model import Action, Model
-from soloist.check.parts import FIELD, Pool, Thing
+from soloist.check.model import Action, Model, Move
+from soloist.check.parts import ALARM, FIELD, LEFT_COUNT, Pool, Thing
 from soloist.check.setting import Setting
-from soloist.core import Counter, Site, unknown
+from soloist.core import Counter, Process, Site, unknown
 
-REDUCTIONS = ("messages", "values", "clocks", "receiver")
+REDUCTIONS = ("messages", "values", "clocks", "receiver", "early")
 
 
 def chosen(names: Iterable[str]) -> frozenset[str]:
@@ -52,32 +57,40 @@ class Space:
         self.model = Model(setting, history, "messages" in self.reductions, "values" in self.reductions)
         self.clocks = Clocks(self.model) if "clocks" in self.reductions and counts(setting) else None
         self.receiver = Receiver(self.model) if "receiver" in self.reductions and orderly(setting) else None
-        self.initial = self.normal(self.model.initial)
-        self.targets = self._targets if self.clocks or self.receiver else self.model.targets
+        self.early = Early(self.model) if "early" in self.reductions and hurries(setting) else None
+        self.initial = self.settled(self.normal(self.model.initial))
+        reduced = self.clocks or self.receiver or self.early
+        self.targets = self._targets if reduced else self.model.targets
         """From a state to those that follow; several steps may lead to the same one."""
 
     def normal(self, state: int) -> int:
         return self.clocks.normal(state) if self.clocks else state
+
+    def settled(self, state: int) -> int:
+        """The state once all has arrived that may as well arrive now."""
+        while self.early and (step := self.early.step(state)) is not None:
+            state = self.normal(step[1])
+        return state
 
     def _targets(self, state: int) -> list[int]:
         alone = self.receiver.alone(state) if self.receiver else None
         targets = self.model.targets(state) if alone is None else self.model.targets_at(state, alone)
         if self.clocks and not self.clocks.pinned_twice(state):
             normal = self.clocks.normal
-            return [normal(target) for target in targets]
-        return targets
+            targets = [normal(target) for target in targets]
+        return [self.settled(target) for target in targets] if self.early else targets
 
     def actions(self, state: int) -> list[tuple[Action, int]]:
         """The same steps in the same order, with the action of each."""
         alone = self.receiver.alone(state) if self.receiver else None
         return [
-            (action, self.normal(target))
+            (action, self.settled(self.normal(target)))
             for action, target in self.model.actions(state)
             if alone is None or action.site == alone
         ]
 
     def recognise(self, other: Model, state: int) -> int:
-        """A state of another model of the same setting, as it appears here."""
+        """A state of another model of the same setting, as it appears here (before it is `settled`)."""
         return self.normal(self.model.pack([self._translate(other, thing) for thing in other.things(state)]))
 
     def _translate(self, other: Model, thing: Thing) -> Thing:
@@ -87,7 +100,7 @@ class Space:
         messages = other.library.messages
         inbox = tuple(i._replace(message=library.message_number(messages[i.message])) for i in thing.inbox)
         number = library.process_number(other.library.process(thing.process))
-        return thing._replace(process=number, inbox=self.model.arrange(inbox))
+        return self.model.settle(thing._replace(process=number, inbox=self.model.arrange(inbox)))
 
 
 def counts(setting: Setting) -> bool:
@@ -98,6 +111,11 @@ def counts(setting: Setting) -> bool:
 def orderly(setting: Setting) -> bool:
     """Whether mail that is there stays first on its link, and every run ends."""
     return setting.channels == "fifo" and not setting.faulty and setting.bounded and setting.size.n > 1
+
+
+def hurries(setting: Setting) -> bool:
+    """Whether the algorithm says what may arrive early, and the order of links can be relied on."""
+    return orderly(setting) and setting.card.process.early is not Process.early
 
 
 class Receiver:
@@ -124,6 +142,46 @@ class Receiver:
             return False
         actions = [action for _, _, action in self.model.moves[site][number]]
         return all(action.event == "deliver" and not action.entered for action in actions)
+
+
+class Early:
+    """Finds a delivery that may as well be made at once: see the head of this file."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.known: list[dict[int, tuple[list[Move], list[Move]]]] = [{} for _ in range(model.n)]
+
+    def step(self, state: int) -> tuple[Action, int] | None:
+        """The first such delivery, and where it leads. In a state that must not be nothing is hurried."""
+        if state & ALARM:
+            return None
+        return next(self.steps(state), None)
+
+    def steps(self, state: int) -> Iterator[tuple[Action, int]]:
+        over = not state & LEFT_COUNT
+        for site, (shift, known) in enumerate(zip(self.model.shifts, self.known, strict=False)):
+            number = state >> shift & FIELD
+            moves = known.get(number)
+            if moves is None:
+                moves = known[number] = (self._moves(site, number, False), self._moves(site, number, True))
+            for difference, _, action in moves[over]:
+                yield action, state + difference
+
+    def _moves(self, site: Site, number: int, over: bool) -> list[Move]:
+        """Those that send nothing, let nobody in, and that the algorithm calls early."""
+        model, library = self.model, self.model.library
+        local: Local = model.parts[site].things[number]
+        contents = [library.messages[item.message] for item in local.inbox]
+        quiet = over and not any(type(message) in library.asking for message in contents)
+        news = {item.sender for item in model.deliverable(local) if item.known & ~local.known}
+        return [
+            move
+            for move in model.moves[site][number]
+            if (action := move[2]).event == "deliver"
+            and not (action.sent or action.entered or action.choices or move[1])
+            and (quiet or action.sender not in news)
+            and library.process(local.process).early(action.sender, library.messages[action.message], quiet)
+        ]
 
 
 Value = tuple[int, int]
@@ -236,7 +294,7 @@ class Clocks:
         for name, counter in process.counters.items():
             setattr(process, name, _less(counter, getattr(process, name), process.me, offsets))
         inbox = self.model.arrange(tuple(self._item(item, offsets) for item in local.inbox))
-        return local._replace(process=library.process_number(process), inbox=inbox)
+        return self.model.settle(local._replace(process=library.process_number(process), inbox=inbox))
 
     def _item(self, item: Item, offsets: Offsets) -> Item:
         message = self.model.library.messages[item.message]

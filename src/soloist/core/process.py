@@ -65,6 +65,8 @@ class Process(msgspec.Struct, kw_only=True, array_like=True):
     counters: ClassVar[Mapping[str, Counter]] = {}
     settled: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
     """What a field may be taken to be where no later step can tell the difference: for the checker."""
+    settled_mail: ClassVar[Mapping[str, Callable[[Any, Site, Any], Any]]] = {}
+    """The same for a field of a message under way to this process, given the process, sender and message."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -121,6 +123,17 @@ class Process(msgspec.Struct, kw_only=True, array_like=True):
     def choose(self, options: Sequence[Any]) -> Any:
         """A free choice: seeded in the simulator, every branch in the checker."""
         return self.out.choose(options)
+
+    # What the checker may rely on (and tests).
+
+    def early(self, j: Site, m: Message, quiet: bool) -> bool:
+        """Whether it makes no difference if `m`, the next from `j`, is received now or later.
+
+        It sends nothing, and leads to the same state before or after anything else that may happen here.
+        If it is one of several that have to come before this site may enter, the others (those from other
+        senders) send nothing either. `quiet`: nobody asks any more, and no request is under way to this site.
+        """
+        return False
 
     # What every algorithm needs to know.
 

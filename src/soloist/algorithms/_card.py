@@ -90,6 +90,8 @@ class Card(msgspec.Struct, frozen=True):
     tolerates: str = "no failures"
     heavy: Formula | None = None
     """Mean messages per entry when all sites ask all the time, where that is known exactly."""
+    everybody_asks: bool = False
+    """It serves a site only while all the others ask, too; a site that asks alone may wait for ever."""
     structure: str = "complete graph"
     """The logical structure that the algorithm runs on."""
     options: tuple[Option, ...] = ()

@@ -82,5 +82,7 @@ CARD = Card(
     light=Formula("2 x mean distance", lambda s: 2 * s.options["topology"].mean_distance),
     fairness="no-starvation",
     structure="tree",
-    options=(Option("topology", "tree", "line, star, tree (balanced binary), or edges like 0-1,0-2", tree),),
+    options=(
+        Option("topology", "tree", "line, star, tree (balanced binary), random, or edges like 0-1,0-2", tree),
+    ),
 )

@@ -70,18 +70,24 @@ def balanced(n: int) -> Tree:
     return Tree([max((i - 1) // 2, 0) for i in range(n)], "tree")
 
 
-SHAPES = {"line": line, "star": star, "tree": balanced}
+def scattered(n: int) -> Tree:
+    """A tree drawn once and for all: each site hangs on one of the sites before it, picked by a hash."""
+    return Tree([scrambled(i) % max(i, 1) for i in range(n)], "random")
+
+
+def scrambled(number: int) -> int:
+    """What takes the place of a random number here: the same for the same argument, everywhere."""
+    return (number * 2654435761 % 2**32) >> 8
+
+
+SHAPES = {"line": line, "star": star, "tree": balanced, "random": scattered}
 
 
 def from_edges(n: int, edges: Iterable[Edge]) -> Tree:
     """A tree given by its edges; anything else is refused with the reason."""
-    edges = list(edges)
+    edges = checked(n, edges, "tree")
     neighbours: list[list[Site]] = [[] for _ in range(n)]
     for a, b in edges:
-        for site in (a, b):
-            if not 0 <= site < n:
-                raise UsageError(f"topology is no tree of {n} sites: {a}-{b} names site {site}, "
-                                 f"sites are 0 to {n - 1}")  # fmt: skip
         neighbours[a].append(b)
         neighbours[b].append(a)
     parent = [-1] * n
@@ -102,6 +108,28 @@ def from_edges(n: int, edges: Iterable[Edge]) -> Tree:
     return Tree(parent)
 
 
+def checked(n: int, edges: Iterable[Edge], kind: str) -> list[Edge]:
+    """The edges as a list, all of them between two of the sites 0 to N-1."""
+    try:
+        pairs = [(int(a), int(b)) for a, b in edges]
+    except (TypeError, ValueError):
+        raise UsageError(f"topology must be a name or edges like [(0, 1), (0, 2)], not {edges!r}") from None
+    for a, b in pairs:
+        for site in (a, b):
+            if not 0 <= site < n:
+                raise UsageError(f"topology is no {kind} of {n} sites: {a}-{b} names site {site}, "
+                                 f"sites are 0 to {n - 1}")  # fmt: skip
+    return pairs
+
+
+def written(value: str, shapes: Iterable[str]) -> list[Edge]:
+    """Edges as a user writes them, `0-1,0-2`; any other text is taken for the name of no known shape."""
+    if not re.fullmatch(r"\s*\d+\s*-\s*\d+\s*(,\s*\d+\s*-\s*\d+\s*)*", value):
+        raise unknown("topology", value, [*shapes, "edges like 0-1,0-2"])
+    pairs = (edge.split("-") for edge in value.split(","))
+    return [(int(a), int(b)) for a, b in pairs]
+
+
 def tree(value: str | Iterable[Edge] | Tree, n: int, k: int = 1) -> Tree:
     """A tree from what a user wrote: a shape's name, edges like `0-1,0-2`, or a value."""
     if isinstance(value, Tree):
@@ -112,7 +140,4 @@ def tree(value: str | Iterable[Edge] | Tree, n: int, k: int = 1) -> Tree:
         return from_edges(n, value)
     if value in SHAPES:
         return SHAPES[value](n)
-    if not re.fullmatch(r"\s*\d+\s*-\s*\d+\s*(,\s*\d+\s*-\s*\d+\s*)*", value):
-        raise unknown("topology", value, [*SHAPES, "edges like 0-1,0-2"])
-    pairs = (edge.split("-") for edge in value.split(","))
-    return from_edges(n, [(int(a), int(b)) for a, b in pairs])
+    return from_edges(n, written(value, SHAPES))

@@ -9,10 +9,47 @@ from __future__ import annotations
 from types import ModuleType
 
 from soloist.algorithms._card import Card
+from soloist.algorithms.printed import (
+    agrawal_el_abbadi,
+    bulgannawar_vaidya,
+    kakugawa,
+    lodha_kshemkalyani,
+    maekawa,
+    majority,
+    mizuno_neilsen_rao,
+    naimi_thiare,
+    naimi_trehel,
+    raynal,
+    raynal_inform,
+    ricart_agrawala,
+    ricart_agrawala_token,
+    sanders,
+    singhal_heuristic,
+    suzuki_kasami,
+    suzuki_kasami_bounded,
+)
 from soloist.algorithms.printed._erratum import Erratum
 from soloist.core import UsageError
 
-MODULES: tuple[ModuleType, ...] = ()
+MODULES: tuple[ModuleType, ...] = (
+    agrawal_el_abbadi,
+    bulgannawar_vaidya,
+    kakugawa,
+    lodha_kshemkalyani,
+    maekawa,
+    majority,
+    mizuno_neilsen_rao,
+    naimi_thiare,
+    naimi_trehel,
+    raynal,
+    raynal_inform,
+    ricart_agrawala,
+    ricart_agrawala_token,
+    sanders,
+    singhal_heuristic,
+    suzuki_kasami,
+    suzuki_kasami_bounded,
+)
 
 PRINTED: dict[str, Card] = {module.PRINTED.name: module.PRINTED for module in MODULES}
 ERRATA: tuple[Erratum, ...] = tuple(erratum for module in MODULES for erratum in module.ERRATA)

@@ -1,0 +1,44 @@
+"""The survey's modification of Raynal's algorithm, as printed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from soloist.algorithms.printed._erratum import Erratum
+from soloist.algorithms.raynal import CARD as ORIGINAL
+from soloist.algorithms.raynal_inform import CARD, RaynalInform
+
+
+class WaitsForAMessage(RaynalInform):
+    def begin(self) -> None:
+        pass
+
+
+PRINTED = msgspec.structs.replace(CARD, process=WaitsForAMessage)
+
+ERRATA = (
+    Erratum(
+        algorithm="raynal-inform",
+        code="P1",
+        text="survey of 1993, permission-based algorithms, the modification of Raynal's algorithm",
+        says="A site that has the turn and does not want it passes it on when a message arrives. The first holder has the turn "
+        "without having got a message, and nobody sends one before it.",
+        repair="The first holder looks at its turn when the system starts. Everybody after it gets the INFORM that gives it the turn.",
+        card=PRINTED,
+        breaks="deadlock",
+        nodes=2,
+        rounds=(0, 1),
+    ),
+    Erratum(
+        algorithm="raynal-inform",
+        code="P2",
+        text="Raynal 1989, which was not at hand; the survey of 1993 points it out itself, and proposes the modification",
+        says="Only a site that has entered passes the turn on. If the next one does not ask, those behind it poll for ever.",
+        repair="A site that has the turn and does not want it passes it on all the same. (`raynal`, the original, is only for "
+        "systems in which all ask equally often.)",
+        card=ORIGINAL,
+        breaks="livelock",
+        nodes=3,
+        rounds=(1, 0, 1),
+    ),
+)

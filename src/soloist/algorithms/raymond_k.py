@@ -1,0 +1,96 @@
+"""Raymond 1989, several entries: ask everybody, and enter when N-K of the others owe no reply.
+
+Survey's name               here        meaning
+sequence number             sn          number of this site's request
+highest sequence number     H           highest number seen in any request
+replies to come             owe[j]      replies that site j still owes this one, over all its requests
+replies deferred            defer[j]    replies that this site owes j; they leave together, in one REPLY
+
+Up to K-1 replies are not waited for, and may come during a later request. A site counts as outside only when
+it owes nothing at all: one late reply must not stand for another. For the same reason entries need not
+come in the order of the timestamps.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from soloist.algorithms._card import Card, Formula
+from soloist.core import IDLE, INSIDE, WAITING, Counter, Message, Process, Site, on
+
+
+class Request(Message, frozen=True):
+    """REQUEST(sn, j): site j, the sender, asks with number sn."""
+
+    sn: int
+
+    counters: ClassVar = {"sn": Counter()}
+
+
+class Reply(Message, frozen=True):
+    """REPLY(count): the sender answers that many requests of the addressee."""
+
+    count: int
+
+
+class RaymondK(Process):
+    k: int
+    sn: int
+    H: int
+    owe: list[int]
+    defer: list[int]
+
+    counters: ClassVar = {"H": Counter(), "sn": Counter()}
+    settled: ClassVar = {"sn": lambda p: p.sn if p.phase is WAITING else p.H}
+
+    @classmethod
+    def start(cls, me: Site, n: int, k: int) -> RaymondK:
+        return cls(me=me, n=n, k=k, sn=0, H=0, owe=[0] * n, defer=[0] * n)
+
+    def acquire(self) -> None:
+        self.sn = self.H = self.H + 1
+        for j in self.others:
+            self.owe[j] += 1
+        self.multicast(self.others, Request(self.sn))
+        self.enter_if_few_owe()
+
+    def release(self) -> None:
+        for j in self.others:
+            if self.defer[j]:
+                self.send(j, Reply(self.defer[j]))
+        self.defer = [0] * self.n
+
+    @on(Request)
+    def on_request(self, j: Site, m: Request) -> None:
+        self.H = max(self.H, m.sn)
+        mine_first = self.phase is INSIDE or (self.sn, self.me) < (m.sn, j)
+        if self.phase is not IDLE and mine_first:
+            self.defer[j] += 1
+        else:
+            self.send(j, Reply(1))
+
+    @on(Reply)
+    def on_reply(self, j: Site, m: Reply) -> None:
+        self.owe[j] -= m.count
+        self.enter_if_few_owe()
+
+    def enter_if_few_owe(self) -> None:
+        """At most K-1 others may be inside: the rest have answered all that they were asked."""
+        if self.phase is WAITING and sum(1 for count in self.owe if count) < self.k:
+            self.enter()
+
+
+CARD = Card(
+    name="raymond-k",
+    title="Raymond's K entries",
+    paper="K. Raymond, A distributed algorithm for multiple entries to a critical section, "
+    "Information Processing Letters 30(4), 1989",
+    section="survey of 21 algorithms (1993), section 6; the original was not at hand",
+    process=RaymondK,
+    family="permission",
+    capacity="K",
+    channels="any",
+    bound=Formula("2(N-1), and K-1 late replies to earlier requests", lambda s: 2 * (s.n - 1) + s.k - 1),
+    light=Formula("2(N-1)", lambda s: 2 * (s.n - 1)),
+    fairness="no-starvation",
+)

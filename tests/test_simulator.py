@@ -317,7 +317,7 @@ def test_timers_run_out_once_unless_cancelled_or_set_anew(variant: object) -> No
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"algorithm": "raymond"}, "unknown algorithm 'raymond'; did you mean raymond-tree"),
+        ({"algorithm": "raymond"}, "unknown algorithm 'raymond'; did you mean raymond-k or raymond-tree"),
         ({"nodes": 0}, "nodes must be at least 1, not 0"),
         ({"k": 2}, "lets one site in at a time"),
         ({"options": {"speed": 3}}, "unknown option of lamport 'speed'"),

@@ -74,6 +74,7 @@ class Engine:
         self.request_of = [-1] * len(processes)
         self.give_up = ledger.stop + PATIENCE * (ledger.stop + len(processes))
         self.done = False
+        self.last_waits = 3
         self.heap: list[tuple[Any, ...]] = []
         self.lane: deque[tuple[float, int, list[Send]]] = deque()
         self.layer_free: dict[Site, float] = {}
@@ -281,10 +282,14 @@ class Engine:
     # The end.
 
     def _finish(self, site: Site, _: Any = None) -> None:
-        """Everybody in the cohort is served; wait for what they still have on the way."""
+        """Everybody in the cohort is served; wait for what they still have on the way.
+
+        Not for ever: a token that never rests carries the number of some request along with it.
+        """
         self.ledger.complete = False  # so that later exits do not come here again
+        self.last_waits -= 1
         last = max((time for time, mark in self._in_flight() if self._counts(mark)), default=None)
-        if last is None:
+        if last is None or not self.last_waits:
             self.done = True
         else:
             self._at(last, self._finish, site)

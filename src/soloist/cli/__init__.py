@@ -11,6 +11,7 @@ from soloist import __version__
 from soloist.cli.algorithms import algorithms
 from soloist.cli.bench import bench
 from soloist.cli.check import check
+from soloist.cli.cluster import holders, keys, node, run, status
 from soloist.cli.compare import compare
 from soloist.cli.demo import demo
 from soloist.cli.simulate import simulate
@@ -23,7 +24,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # a bug should look like one: a plain traceback
 )
-for command in (demo, algorithms, simulate, compare, check):
+for command in (demo, algorithms, simulate, compare, check, node, run, status, holders, keys):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

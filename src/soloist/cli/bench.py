@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from soloist.bench import checker as checker_bench
+from soloist.bench import lock_memory
+from soloist.bench import locks as locks_bench
 from soloist.bench import simulator as simulator_bench
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table, progress_bar
@@ -66,3 +69,75 @@ def checker(
         print_json(rows)
     else:
         print_table("Ricart-Agrawala, states per CPU second", *checker_bench.table(rows))
+
+
+@bench.command()
+def locks(
+    systems: Annotated[list[str] | None, typer.Argument(help="Only these. [default: all]")] = None,
+    seconds: Annotated[float, typer.Option(help="How long each measurement lasts.")] = 1.0,
+    rounds: Annotated[int, typer.Option(help="Measurements of each; the median counts.")] = 3,
+    processes: Annotated[list[int], typer.Option(help="Contending processes; may be repeated.")] = [2, 4, 8],  # noqa: B006
+    locality: Annotated[
+        bool, typer.Option("--locality", help="What the locality option does, instead.")
+    ] = False,
+    memory: Annotated[bool, typer.Option("--memory", help="What an idle lock costs, instead.")] = False,
+    json: Json = False,
+) -> None:
+    """Locks: ours, those of Redis, PostgreSQL, ZooKeeper and etcd where installed, and a minimal lock server.
+
+    Example:
+
+        soloist bench locks
+        soloist bench locks naimi-trehel central --seconds 2
+        soloist bench locks --locality
+    """
+    if memory:
+        _print_memory(lock_memory.measure(), json)
+        return
+    with progress_bar("measuring", json) as progress:
+        if locality:
+            found = locks_bench.measure_locality(seconds=seconds, rounds=rounds, progress=progress)
+            _print_locality(found, json)
+            return
+        rows = locks_bench.measure(processes, seconds, rounds, systems or (), progress)
+    _print_locks(rows, processes, json)
+
+
+def _print_locks(rows: list[locks_bench.Row], processes: list[int], json: bool) -> None:
+    bars = locks_bench.bars(rows)
+    if json:
+        print_json({"rows": rows, "bars": [{**msgspec.structs.asdict(bar), "met": bar.met} for bar in bars]})
+        return
+    print_table("Times in µs, entries per second", *locks_bench.table(rows, processes))
+    for row in rows:
+        if row.missing:
+            print(f"{row.system} was not measured: {row.missing}")
+    if bars:
+        print_table("What we want to reach", *locks_bench.bar_table(bars))
+
+
+def _print_locality(rows: list[locks_bench.Locality], json: bool) -> None:
+    if json:
+        print_json(rows)
+        return
+    columns = ("locality", ">entries/s", ">messages an entry", ">Jain", ">longest run")
+    cells = [
+        (
+            str(r.locality),
+            f"{r.entries_per_second:,.0f}",
+            f"{r.messages_per_entry:.2f}",
+            f"{r.jain:.3f}",
+            str(r.longest_run),
+        )
+        for r in rows
+    ]
+    print_table("naimi-trehel, 4 processes with 3 tasks each, all after one lock", columns, cells)
+
+
+def _print_memory(idle: lock_memory.Idle, json: bool) -> None:
+    if json:
+        print_json(idle)
+        return
+    print(
+        f"{idle.bytes_per_name:,.0f} bytes a name and node ({idle.names:,} idle locks at {idle.nodes} nodes)"
+    )

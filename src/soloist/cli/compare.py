@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
-from soloist.algorithms import CATALOGUE, find
+from soloist.algorithms import CATALOGUE, Card, find
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options, network
-from soloist.cli.output import BAR, bar, number, print_json, print_table, progress_bar
+from soloist.cli.output import BAR, bar, number, picture, print_json, print_table, progress_bar
 from soloist.cli.simulate import interval
 from soloist.core import UsageError
 from soloist.network import duration
@@ -25,7 +26,9 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 def compare(
-    names: Annotated[list[str] | None, typer.Argument(help="Algorithms; all that fit if left out.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Algorithms; if left out, all that fit and rest when idle.")
+    ] = None,
     nodes: Annotated[str, typer.Option("--nodes", "-n", metavar="N,…", help="Numbers of sites.")] = "10",
     k: arg.K = 1,
     rate: Annotated[
@@ -43,6 +46,9 @@ def compare(
     replications: arg.Replications = 1,
     jobs: arg.Jobs = 1,
     option: arg.Options = None,
+    svg: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="Also draw the tables, as SVG.")
+    ] = None,
     json: arg.Json = False,
 ) -> None:
     """Compare algorithms in the same situations, with the same seeds.
@@ -51,11 +57,9 @@ def compare(
 
         soloist compare --nodes 10,30 --rate 0.001
 
-        soloist compare naimi-trehel raymond-tree --nodes 100 --rate 0.01,1 --saturate
+        soloist compare naimi-trehel raymond-tree --nodes 100 --rate 0.01,1 --saturate --picture costs.svg
     """
-    cards = (
-        [find(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c.capacity, k)]
-    )
+    cards = [find(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c, k)]
     options = algorithm_options(option)
     for key in options:
         if not any(key == known.name for card in cards for known in card.options):
@@ -85,11 +89,13 @@ def compare(
         for done, experiment in enumerate(experiments, start=1):
             comparisons.append(Comparison(describe(experiment), simulate(experiment, jobs=jobs)))
             progress(done, len(experiments))
-    print_json(comparisons) if json else print_comparisons(comparisons)
+    with picture(svg, "soloist compare"):
+        print_json(comparisons) if json else print_comparisons(comparisons)
 
 
-def fits(capacity: str, k: int) -> bool:
-    return capacity == "K" or k == 1
+def fits(card: Card, k: int) -> bool:
+    """Whether it can be compared unasked: one that talks even when nobody asks would take for ever."""
+    return card.light is not None and (card.capacity == "K" or k == 1)
 
 
 def numbers(text: str) -> list[int]:

@@ -2,55 +2,75 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from soloist.algorithms import CATALOGUE
-from soloist.cli.compare import Comparison, describe, print_comparisons
-from soloist.cli.output import picture, progress_bar
-from soloist.network import Lognormal, Network
-from soloist.sim import Experiment, Saturated, Thinking, simulate
-
-NODES = 15
-LINKS = Lognormal(0.001, 0.5)
+from soloist.cli.arguments import Json
+from soloist.cli.output import number, print_json, print_table, progress_bar
+from soloist.core import PropertyViolated, UsageError
+from soloist.demo import Outcome, demonstrate
+from soloist.demo.worker import Job
 
 
 def demo(
-    svg: Annotated[
-        Path | None, typer.Option("--picture", metavar="FILE", help="Also draw the tables, as SVG.")
-    ] = None,
+    nodes: Annotated[int, typer.Option("--nodes", "-n", metavar="N", help="Processes.")] = 5,
+    entries: Annotated[int, typer.Option("--entries", metavar="M", help="Entries of each, for each.")] = 200,
+    algorithm: Annotated[
+        str, typer.Option("--algorithm", metavar="NAME", help="For the lock.")
+    ] = "naimi-trehel",
+    semaphore_algorithm: Annotated[
+        str, typer.Option("--semaphore-algorithm", metavar="NAME", help="For the semaphore.")
+    ] = "raymond-k",
+    json: Json = False,
 ) -> None:
-    """Run every algorithm at light and at heavy load, and compare what an entry costs.
+    """Start a real cluster on this machine, let it contend, and prove exclusion from outside.
+
+    Every node is a process; they talk TCP on loopback and share a lock and a semaphore of 2, with no lock server. A
+    witness, a process of its own, is told of each entry and exit. Exit code 1 if it saw what should not be.
 
     Examples:
 
         soloist demo
 
-        soloist demo --picture docs/demo.svg
+        soloist demo --nodes 8 --algorithm ricart-agrawala
     """
-    situations: list[Thinking | Saturated] = [Thinking(0.1), Saturated()]
-    experiments = [
-        Experiment(
-            name, NODES, workload=load, network=Network(LINKS, fifo=True), entries=4000, replications=3
+    if nodes < 1 or entries < 1:
+        raise UsageError(f"nodes and entries must be at least 1, not {nodes} and {entries}")
+    jobs = [Job("orders", 1, entries), Job("gpu", 2, entries, inside=0.001)]
+    options = {"algorithm": algorithm, "semaphore_algorithm": semaphore_algorithm}
+    if not json:
+        print(
+            f"{nodes} processes on 127.0.0.1, a lock `orders` and a semaphore `gpu` of 2; a witness watches.\n"
         )
-        for load in situations
-        for name in CATALOGUE
+    with progress_bar("entries", json) as progress:
+        outcomes = demonstrate(nodes, jobs, options, lambda lock, done, total: progress(done, total))
+    print_json(outcomes) if json else print_outcomes(outcomes)
+    for outcome in outcomes:
+        if outcome.problems:
+            raise PropertyViolated("exclusion", f"{outcome.lock}: {outcome.problems[0]}")
+
+
+def print_outcomes(outcomes: list[Outcome]) -> None:
+    columns = (
+        "lock", "algorithm", ">entries", ">messages/entry", ">at most", ">wait p50", ">wait p99", ">Jain",
+        ">most inside", "verdict",
+    )  # fmt: skip
+    rows = [
+        (
+            o.lock,
+            o.algorithm,
+            str(o.entries),
+            number(o.messages_per_entry, 2),
+            number(o.bound),
+            f"{o.p50 * 1000:.2f} ms",
+            f"{o.p99 * 1000:.2f} ms",
+            f"{o.jain:.3f}",
+            f"{o.most_inside} of {o.capacity}",
+            "VIOLATED" if o.problems else "holds",
+        )
+        for o in outcomes
     ]
-    print(
-        f"{len(CATALOGUE)} algorithms, {NODES} sites, links of 1 ms on average (lognormal), 1 ms inside; 3 seeds."
-    )
-    print("Every run asserts exclusion, service and the published bound.\n")
-    comparisons = []
-    with progress_bar("simulating") as progress:
-        for done, experiment in enumerate(experiments, start=1):
-            comparisons.append(Comparison(describe(experiment), simulate(experiment, jobs=0)))
-            progress(done, len(experiments))
-    with picture(svg, "soloist demo"):
-        print_comparisons(comparisons)
-    entries = sum(c.result.entries for c in comparisons)
-    messages = sum(c.result.messages for c in comparisons)
-    print(f"{entries:,} entries, {messages:,} messages; never two inside, nobody left waiting.\n")
-    print("Next:  soloist simulate naimi-trehel --nodes 1000 --rate 0.01")
-    print("       soloist algorithms raymond-tree")
+    print_table("Seen by the witness", columns, rows)
+    print("\nNext:  soloist compare --nodes 15 --rate 0.1 --saturate      what an entry costs, simulated")
+    print("       soloist check naimi-trehel --nodes 3 --rounds 2       every order of events, proved")

@@ -33,12 +33,18 @@ def print_json(value: Any) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table. A column whose name starts with `>` is set flush right; `BAR` is a column of bars."""
-    console = _picture or Console()
-    if not (_picture or sys.stdout.isatty()):
+    if _picture:
+        _picture.print(rich_table(title, columns, rows, _picture.width))
+    if sys.stdout.isatty():
+        console = Console()
+        console.print(rich_table(title, columns, rows, console.width))
+    else:
         print(title)
         print(plain_table(columns, rows))
-        return
-    if BAR in columns and len(plain_table(columns, rows).split("\n", 1)[0]) + len(columns) > console.width:
+
+
+def rich_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Table:
+    if BAR in columns and len(plain_table(columns, rows).split("\n", 1)[0]) + len(columns) > width:
         place = columns.index(BAR)  # figures before pictures
         columns, rows = _drop(columns, place), [_drop(row, place) for row in rows]
     table = Table(
@@ -50,7 +56,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         table.add_column(column.lstrip(">"), justify=justify, style=style, no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    console.print(table)
+    return table
 
 
 def _drop(row: Sequence[str], index: int) -> list[str]:

@@ -1,0 +1,338 @@
+"""`soloist node`, `run`, `status`, `holders`, `keys`: a cluster from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, TypeVar
+
+import msgspec
+import typer
+
+from soloist.cli.arguments import Json
+from soloist.cli.output import print_json, print_table
+from soloist.core import UsageError
+from soloist.net import daemon, logs, runner
+from soloist.net import keys as key_files
+from soloist.net.client import ControlClient, choose
+from soloist.net.config import Config, Member, load
+from soloist.net.control import Holders, Status
+from soloist.net.errors import LockError
+from soloist.net.wire import LocalView
+from soloist.network import duration
+
+DEFAULT_CONFIGS = (Path("cluster.toml"), Path("/etc/soloist/cluster.toml"))
+T = TypeVar("T")
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        envvar="SOLOIST_CONFIG",
+        help="The cluster's file; otherwise cluster.toml here, or /etc/soloist/cluster.toml.",
+    ),
+]
+NodeName = Annotated[
+    str | None,
+    typer.Option(
+        "--name", metavar="NODE", envvar="SOLOIST_NODE", help="Which node; otherwise the one that runs here."
+    ),
+]
+
+
+def node(
+    name: Annotated[
+        str, typer.Option("--name", metavar="NODE", envvar="SOLOIST_NODE", help="Which node to be.")
+    ],
+    config: ConfigFile = None,
+    log: Annotated[str, typer.Option("--log", metavar="text|json", help="How to log.")] = "text",
+    log_level: Annotated[str, typer.Option("--log-level", metavar="LEVEL", help="debug, info, …")] = "info",
+    grace: Annotated[
+        str, typer.Option("--grace", metavar="TIME", help="What holders get to finish when told to stop.")
+    ] = "10s",
+    trace: Annotated[
+        Path | None, typer.Option("--trace", metavar="FILE", help="Append every step to it, as JSON lines.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="The same as --log json.")] = False,
+) -> None:
+    """Be a member of a cluster, until told to stop (SIGTERM, Ctrl-C).
+
+    The file names all members and is the same for all of them:
+
+        cluster = "orders"
+
+        nodes.a = "127.0.0.1:7401"
+
+        nodes.b = "127.0.0.1:7402"
+
+    Told to stop, it asks those who hold something through it to finish
+    first. Logs go to standard error.
+
+    Examples:
+
+        soloist node --config cluster.toml --name a
+
+        soloist node --config cluster.toml --name b --log json --trace b.jsonl
+    """
+    found = read_config(config)
+    member = found.member(name)
+    if trace:
+        changed = msgspec.structs.replace(member, trace=trace)
+        found = msgspec.structs.replace(found, members={**found.members, name: changed})
+    seconds = duration(grace, "--grace")
+    logs.configure("json" if json else log, log_level, {"cluster": found.cluster, "node": name})
+    daemon.serve(found, name, seconds)
+
+
+def run(
+    lock: Annotated[str, typer.Argument(metavar="LOCK", help="The name of the lock.")],
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND", help="What to run while holding it.")],
+    config: ConfigFile = None,
+    name: NodeName = None,
+    timeout: Annotated[
+        str | None,
+        typer.Option("--timeout", metavar="TIME", help="How long to wait; 0 tries once. Otherwise for ever."),
+    ] = None,
+    semaphore: Annotated[
+        int | None, typer.Option("--semaphore", metavar="K", help="Let K of them in together.")
+    ] = None,
+    note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Shown by `holders`.")] = None,
+    kill_after: Annotated[
+        str, typer.Option("--kill-after", metavar="TIME", help="From SIGTERM to SIGKILL if the lock is lost.")
+    ] = "5s",
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Say how it went on standard error, as JSON; stdout is the command's."),
+    ] = False,
+) -> None:
+    """Run a command while holding a lock, as flock(1) does on one host.
+
+    The exit code is the command's (128 + N if signal N killed it); 1 if the
+    lock was not had in time, or was lost meanwhile: then the command is
+    stopped. It finds SOLOIST_LOCK and SOLOIST_FENCE in its environment: hand
+    the fence to what the lock protects. SIGINT and SIGTERM are passed on to
+    it; should this program be killed, the command is killed with it.
+
+    Examples:
+
+        soloist run nightly --timeout 10s -- ./report.sh
+
+        soloist run gpu --semaphore 2 --note "$USER" -- python train.py
+
+        soloist run orders --timeout 0 -- sh -c 'echo fence $SOLOIST_FENCE'
+    """
+    job = runner.Job(
+        lock=lock,
+        command=command,
+        value=semaphore,
+        timeout=None if timeout is None else duration(timeout, "--timeout"),
+        note=note,
+        kill_after=duration(kill_after, "--kill-after"),
+    )
+    if not lock:
+        raise UsageError("LOCK is empty")
+    if semaphore is not None and semaphore < 1:
+        raise UsageError(f"--semaphore must be at least 1, not {semaphore}")
+    _, member = find_member(config, name)
+    outcome = attempt(lambda: asyncio.run(runner.run(member.control, job)))
+    report(outcome, json)
+    raise typer.Exit(outcome.exit_code)
+
+
+def report(outcome: runner.Outcome, json: bool) -> None:
+    if json:
+        print(msgspec.json.encode(outcome).decode(), file=sys.stderr)
+    elif outcome.problem:
+        complain(outcome.problem)
+
+
+def status(config: ConfigFile = None, name: NodeName = None, json: Json = False) -> None:
+    """Members, whether they are connected, and what this node has done.
+
+    Examples:
+
+        soloist status --config cluster.toml --name a
+
+        soloist status --json
+    """
+    _, member = find_member(config, name)
+    found = ask(member, ControlClient.status)
+    print_json(without_number(found)) if json else print_status(found)
+
+
+def print_status(found: Status) -> None:
+    facts = {
+        "node": f"{found.node}, process {found.pid}, up {found.uptime:.0f} s",
+        "algorithms": f"{found.algorithm} for locks, {found.semaphore_algorithm} for semaphores",
+        "entries": str(found.entries),
+        "messages": f"{found.messages_sent} sent, {found.messages_received} received",
+        "reconnects": str(found.reconnects),
+        "names": f"{found.locks} met, {found.held} held, {found.waiting} waiting, {found.clients} clients",
+    }
+    print(f"cluster {found.cluster}\n")
+    for fact, text in facts.items():
+        print(f"  {fact:<12} {text}")
+    print()
+    print_table(
+        "Members",
+        ("node", "address", "connected", ">backlog"),
+        [
+            (
+                m.name,
+                m.address,
+                "-" if m.name == found.node else "yes" if m.connected else "NO",
+                str(m.backlog),
+            )
+            for m in found.members
+        ],
+    )
+
+
+def holders(
+    lock: Annotated[str | None, typer.Argument(metavar="LOCK", help="Only this one.")] = None,
+    config: ConfigFile = None,
+    name: NodeName = None,
+    json: Json = False,
+) -> None:
+    """Who holds what, since when, with which note, and who waits: asked of all members.
+
+    Examples:
+
+        soloist holders
+
+        soloist holders nightly --json
+    """
+    _, member = find_member(config, name)
+    found = ask(member, ControlClient.holders)
+    rows = [row for view in found.views if lock in (None, (row := holder(view))["lock"])]
+    if json:
+        print_json({"holders": rows, "unreachable": found.unreachable})
+        return
+    print_holders(rows)
+    if found.unreachable:
+        print(f"not connected, what they hold is not known: {', '.join(found.unreachable)}", file=sys.stderr)
+
+
+def holder(view: LocalView) -> dict[str, Any]:
+    kind, _, lock = view.lock.partition(":")
+    since = None if view.held_for is None else logs.timestamp(time.time() - view.held_for)
+    return {
+        "lock": lock,
+        "kind": kind,
+        "node": view.node,
+        "holding": view.holding,
+        "waiting": view.waiting,
+        "fence": view.fence,
+        "since": since,
+        "held_for": view.held_for,
+        "note": view.note,
+    }
+
+
+def print_holders(rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        print("nobody holds anything, and nobody waits")
+        return
+    print_table(
+        "Holders",
+        ("lock", "kind", "node", ">holds", ">waiting", ">fence", "since", ">for", "note"),
+        [
+            (
+                row["lock"],
+                row["kind"],
+                row["node"],
+                str(row["holding"]),
+                str(row["waiting"]),
+                str(row["fence"]),
+                row["since"] or "-",
+                "-" if row["held_for"] is None else f"{row['held_for']:.1f} s",
+                row["note"] or "",
+            )
+            for row in rows
+        ],
+    )
+
+
+def keys(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put them.")],
+    nodes: Annotated[list[str], typer.Argument(metavar="NODE", help="The names of the nodes.")],
+    days: Annotated[
+        int, typer.Option("--days", metavar="D", help="How long they are good.")
+    ] = key_files.DAYS,
+    json: Json = False,
+) -> None:
+    """Make a test authority, and a certificate and key for each node.
+
+    An authority that is in DIR already is used again, so nodes can be added.
+    In the cluster's file:
+
+        tls.certificate = "keys/{name}.pem"
+
+        tls.key = "keys/{name}.key"
+
+        tls.authority = "keys/ca.pem"
+
+    Examples:
+
+        soloist keys keys a b c
+
+        soloist keys keys d --days 30
+    """
+    written = [str(path) for path in key_files.make_keys(directory, nodes, days)]
+    print_json({"written": written}) if json else print("\n".join(written))
+
+
+# What they share.
+
+
+def read_config(path: Path | None) -> Config:
+    if path is None:
+        path = next((each for each in DEFAULT_CONFIGS if each.exists()), None)
+    if path is None:
+        raise UsageError("there is no cluster.toml here; give --config FILE, or set SOLOIST_CONFIG")
+    return load(path)
+
+
+def find_member(config: Path | None, name: str | None) -> tuple[Config, Member]:
+    """The cluster, and the node in it to talk to."""
+    found = read_config(config)
+    return found, attempt(lambda: choose(found, name))
+
+
+def ask(member: Member, question: Callable[[ControlClient], Awaitable[T]]) -> T:
+    """One question to a daemon."""
+
+    async def talk() -> T:
+        async with ControlClient(member.control, f"soloist (process {os.getpid()})") as client:
+            return await question(client)
+
+    return attempt(lambda: asyncio.run(talk()))
+
+
+def attempt(work: Callable[[], T]) -> T:
+    """Whatever goes wrong with a lock or a daemon is said in one line, and is exit code 1."""
+    try:
+        return work()
+    except LockError as error:
+        fail(str(error))
+
+
+def complain(message: str) -> None:
+    print(f"soloist: {' '.join(message.split())}", file=sys.stderr)
+
+
+def fail(message: str) -> NoReturn:
+    complain(message)
+    raise typer.Exit(1)
+
+
+def without_number(reply: Status | Holders) -> dict[str, Any]:
+    """A reply without what only the protocol needs."""
+    values: dict[str, Any] = msgspec.to_builtins(reply)
+    del values["number"], values["type"]
+    return values

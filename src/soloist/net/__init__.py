@@ -1,0 +1,48 @@
+"""Real locks and semaphores between processes and machines, without a lock server."""
+
+from soloist.net.errors import (
+    AcquireTimeout,
+    ConfigMismatch,
+    LockError,
+    LockLost,
+    NodeClosed,
+    NoQuorum,
+    NotOwned,
+    WouldDeadlock,
+)
+from soloist.net.guard import FenceGuard, StaleFence
+from soloist.net.lock import Hold, Lock, Locks, RLock, Semaphore
+from soloist.net.node import Inspection, Node
+from soloist.net.protocols import AsyncLockLike, HoldLike, LockLike
+from soloist.net.security import TLS
+from soloist.net.sync import SyncHold, SyncLock, SyncLocks, SyncNode
+from soloist.net.transport import MemoryHub
+
+__all__ = [
+    "TLS",
+    "AcquireTimeout",
+    "AsyncLockLike",
+    "ConfigMismatch",
+    "FenceGuard",
+    "Hold",
+    "HoldLike",
+    "Inspection",
+    "Lock",
+    "LockError",
+    "LockLike",
+    "LockLost",
+    "Locks",
+    "MemoryHub",
+    "NoQuorum",
+    "Node",
+    "NodeClosed",
+    "NotOwned",
+    "RLock",
+    "Semaphore",
+    "StaleFence",
+    "SyncHold",
+    "SyncLock",
+    "SyncLocks",
+    "SyncNode",
+    "WouldDeadlock",
+]

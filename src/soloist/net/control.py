@@ -1,0 +1,384 @@
+"""How programs on the same host talk to a daemon: over a Unix socket that only its user may open.
+
+A client says hello, then asks; every answer bears the number of its question. Whatever a client holds belongs to
+its connection: when that ends, for whatever reason, its locks are released and its requests withdrawn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from soloist.core import ProtocolError, SoloistError, UsageError
+from soloist.net.errors import AcquireTimeout, NodeClosed
+from soloist.net.lock import OWNER, Hold, Lock
+from soloist.net.node import Node
+from soloist.net.wire import Frames, LocalView, encode, frame
+
+log = logging.getLogger("soloist.net")
+
+CONTROL_VERSION = 1
+CONTROL_FRAME = 1024 * 1024
+SLOW_CLIENT = 4 * 1024 * 1024
+"""Bytes that a client may leave unread before it is dropped."""
+CLOSE_SECONDS = 1.0
+
+
+# What a client says.
+
+
+class Hello(msgspec.Struct, frozen=True, tag="hello"):
+    version: int
+    program: str = ""
+
+
+class Acquire(msgspec.Struct, frozen=True, tag="acquire"):
+    """Wait for a lock, or for a semaphore if there is a `value`. Answered by `Granted` or `Refused`."""
+
+    number: int
+    name: str
+    value: int | None = None
+    permits: int = 1
+    timeout: float | None = None
+    note: str | None = None
+
+
+class Release(msgspec.Struct, frozen=True, tag="release"):
+    """Give back what the `Acquire` of that number got; or withdraw it, if it still waits. Answered by `Released`."""
+
+    number: int
+
+
+class AskStatus(msgspec.Struct, frozen=True, tag="status"):
+    number: int
+
+
+class AskHolders(msgspec.Struct, frozen=True, tag="holders"):
+    number: int
+
+
+Request = Hello | Acquire | Release | AskStatus | AskHolders
+
+
+# What a daemon says.
+
+
+class Welcome(msgspec.Struct, frozen=True, tag="welcome"):
+    version: int
+    cluster: str
+    node: str
+    pid: int
+
+
+class Granted(msgspec.Struct, frozen=True, tag="granted"):
+    number: int
+    fence: int
+    slot: int | None
+
+
+class Refused(msgspec.Struct, frozen=True, tag="refused"):
+    """`kind` is the class of the error. `holders` is for people; it is known only after a timeout."""
+
+    number: int
+    kind: str
+    why: str
+    holders: list[LocalView] = []
+
+
+class Released(msgspec.Struct, frozen=True, tag="released"):
+    number: int
+
+
+class Lost(msgspec.Struct, frozen=True, tag="lost"):
+    """What was granted is no longer sure: stop, and then release."""
+
+    number: int
+    why: str
+
+
+class MemberStatus(msgspec.Struct, frozen=True):
+    name: str
+    address: str
+    connected: bool
+    backlog: int
+    """Bytes that it has not acknowledged."""
+
+
+class Status(msgspec.Struct, frozen=True, tag="status"):
+    number: int
+    cluster: str
+    node: str
+    pid: int
+    algorithm: str
+    semaphore_algorithm: str
+    uptime: float
+    members: list[MemberStatus]
+    entries: int
+    messages_sent: int
+    messages_received: int
+    reconnects: int
+    locks: int
+    """Names that this node has met."""
+    held: int
+    waiting: int
+    clients: int
+
+
+class Holders(msgspec.Struct, frozen=True, tag="holders"):
+    number: int
+    views: list[LocalView]
+    unreachable: list[str]
+    """Nodes that did not answer; what they hold is not known."""
+
+
+Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders
+
+decode_request = msgspec.msgpack.Decoder(Request).decode
+decode_reply = msgspec.msgpack.Decoder(Reply).decode
+
+
+class ControlServer:
+    """The daemon's side."""
+
+    def __init__(self, node: Node, cluster: str, addresses: dict[str, str]) -> None:
+        self.node, self.cluster, self.addresses = node, cluster, addresses
+        self.clients: dict[Client, asyncio.Task[None]] = {}
+        self.server: asyncio.Server | None = None
+        self.stopping: str | None = None
+        """Why nothing is granted any more."""
+        self.started = time.monotonic()
+
+    async def start(self, path: Path) -> None:
+        """Listen. Whoever calls this is the only daemon of that path: what lies there is left from a dead one."""
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            listening.bind(str(path))
+            os.chmod(path, 0o600)  # before it listens: nobody else ever gets in
+            self.server = await asyncio.start_unix_server(self._accept, sock=listening)
+        except OSError as error:
+            listening.close()
+            raise UsageError(f"cannot open the control socket {path}: {error.strerror}") from None
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        client = Client(self, reader, writer)
+        task = asyncio.current_task()
+        assert task
+        self.clients[client] = task
+        try:
+            await client.serve()
+        finally:
+            del self.clients[client]
+
+    async def drain(self, grace: float) -> None:
+        """Tell everybody to stop, and wait until they have let go: only then may others have their locks."""
+        self.stopping = f"node {self.node.name!r} is being stopped"
+        for client in list(self.clients):
+            client.evict(self.stopping)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                while any(client.holds for client in self.clients):
+                    await asyncio.sleep(0.01)
+
+    async def close(self) -> None:
+        if self.server:
+            self.server.close()
+        clients = dict(self.clients)
+        for client in clients:
+            client.writer.close()  # then its reader comes to an end, and so does its task
+        if clients:
+            await asyncio.wait(clients.values(), timeout=CLOSE_SECONDS)
+        for client, task in clients.items():
+            if not task.done():  # it does not read what was said last
+                client.writer.transport.abort()
+                await asyncio.wait({task})
+
+    def status(self, number: int) -> Status:
+        node, instances = self.node, self.node.instances.values()
+        connected = node.transport.connected() | {node.name}
+        members = [
+            MemberStatus(
+                name, where, name in connected, 0 if name == node.name else node.transport.backlog(name)
+            )
+            for name, where in sorted(self.addresses.items())
+        ]
+        return Status(
+            number=number,
+            cluster=self.cluster,
+            node=node.name,
+            pid=os.getpid(),
+            algorithm=node.lock_card.name,
+            semaphore_algorithm=node.semaphore_card.name,
+            uptime=time.monotonic() - self.started,
+            members=members,
+            entries=node.stats.entries,
+            messages_sent=node.stats.messages_sent,
+            messages_received=node.stats.messages_received,
+            reconnects=getattr(node.transport, "reconnects", 0),
+            locks=len(instances),
+            held=sum(len(instance.inside) for instance in instances),
+            waiting=sum(instance.waiting for instance in instances),
+            clients=len(self.clients),
+        )
+
+
+class Client:
+    """One connection of one client, and all that it has."""
+
+    def __init__(
+        self, server: ControlServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.server, self.node = server, server.node
+        self.reader, self.writer = reader, writer
+        self.holds: dict[int, Hold] = {}
+        self.tasks: dict[int, asyncio.Task[None]] = {}
+        """Questions that are not answered yet."""
+        self.greeted = False
+        self.program = "a client"
+
+    async def serve(self) -> None:
+        frames = Frames(CONTROL_FRAME)
+        try:
+            while data := await self.reader.read(65536):
+                for body in frames.feed(data):
+                    self._handle(decode_request(body))
+        except (ProtocolError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            log.warning("%s: dropped %s on the control socket: %s", self.node.name, self.program, error)
+        except ConnectionError:
+            pass
+        finally:
+            self._gone()
+
+    def _gone(self) -> None:
+        """The client is no more: nothing of it stays behind."""
+        for task in self.tasks.values():
+            task.cancel()
+        for hold in list(self.holds.values()):
+            self._log("%s: %s left while it held %r", hold, level=logging.WARNING)
+            hold.release_now()
+        self.holds.clear()
+        self.writer.close()
+
+    def evict(self, why: str) -> None:
+        """Ask the client to let go of everything."""
+        for task in self.tasks.values():
+            task.cancel(why)
+        for number in self.holds:
+            self._say(Lost(number, why))
+
+    def _handle(self, request: Request) -> None:
+        if not self.greeted and not isinstance(request, Hello):
+            raise ProtocolError("it did not say hello")
+        match request:
+            case Hello():
+                self._hello(request)
+            case Acquire():
+                self._begin(request.number, self._acquire(request))
+            case Release():
+                self._release(request.number)
+            case AskStatus():
+                self._say(self.server.status(request.number))
+            case AskHolders():
+                self._begin(request.number, self._holders(request.number))
+
+    def _hello(self, hello: Hello) -> None:
+        self.program = hello.program or self.program
+        self._say(Welcome(CONTROL_VERSION, self.server.cluster, self.node.name, os.getpid()))
+        if hello.version != CONTROL_VERSION:
+            raise ProtocolError(f"it speaks version {hello.version}, we speak {CONTROL_VERSION}")
+        self.greeted = True
+
+    def _begin(self, number: int, work: Coroutine[Any, Any, None]) -> None:
+        if number in self.tasks or number in self.holds:
+            work.close()
+            raise ProtocolError(f"number {number} is in use")
+        task = asyncio.create_task(work)
+        self.tasks[number] = task
+        task.add_done_callback(lambda _: self.tasks.pop(number, None))
+
+    async def _acquire(self, asked: Acquire) -> None:
+        OWNER.set(self)  # the connection is who waits and holds, not this task
+        try:
+            if self.server.stopping:
+                raise NodeClosed(self.server.stopping)
+            lock = self._lock(asked)
+            hold = await lock.acquire_or_raise(asked.timeout)
+        except AcquireTimeout as error:
+            self._say(Refused(asked.number, "AcquireTimeout", str(error), await self._holders_of(asked)))
+        except SoloistError as error:
+            self._say(Refused(asked.number, type(error).__name__, str(error)))
+        except asyncio.CancelledError:
+            if self.server.stopping:
+                self._say(Refused(asked.number, "NodeClosed", self.server.stopping))
+            raise
+        else:
+            self._granted(asked.number, hold)
+
+    def _lock(self, asked: Acquire) -> Lock:
+        if asked.value is None:
+            return self.node.lock(asked.name, timeout=asked.timeout, note=asked.note, on_lost="flag")
+        return self.node.semaphore(
+            asked.name,
+            asked.value,
+            permits=asked.permits,
+            timeout=asked.timeout,
+            note=asked.note,
+            on_lost="flag",
+        )
+
+    def _granted(self, number: int, hold: Hold) -> None:
+        if self.writer.is_closing():
+            hold.release_now()
+            return
+        self.holds[number] = hold
+        hold.on_lost = lambda lost: self._say(Lost(number, f"{lost.name!r} is lost: the node has closed"))
+        self._log("%s: granted to %s: %r", hold)
+        self._say(Granted(number, hold.fence, hold.slot))
+
+    def _release(self, number: int) -> None:
+        if hold := self.holds.pop(number, None):
+            self._log("%s: released by %s: %r", hold)
+            hold.release_now()
+        elif task := self.tasks.get(number):
+            task.cancel()
+        self._say(Released(number))
+
+    async def _holders_of(self, asked: Acquire) -> list[LocalView]:
+        kind = "lock" if asked.value is None else "semaphore"
+        try:
+            inspection = await self.node.inspect(asked.name)
+        except NodeClosed:
+            return []
+        holders = [view for view in inspection.holders if view.lock == f"{kind}:{asked.name}"]
+        return sorted(holders, key=lambda view: view.node)
+
+    async def _holders(self, number: int) -> None:
+        try:
+            views = await self.node.holders()
+            self._say(Holders(number, views, self.node.missing()))
+        except SoloistError as error:
+            self._say(Refused(number, type(error).__name__, str(error)))
+
+    def _say(self, reply: Reply) -> None:
+        if self.writer.is_closing():
+            return
+        self.writer.write(frame(encode(reply)))
+        if self.writer.transport.get_write_buffer_size() > SLOW_CLIENT:
+            log.warning(
+                "%s: dropped %s on the control socket: it does not read", self.node.name, self.program
+            )
+            self.writer.transport.abort()
+
+    def _log(self, text: str, hold: Hold, level: int = logging.DEBUG) -> None:
+        facts = {"lock": hold.name, "fence": hold.fence, "client": self.program}
+        log.log(level, text, self.node.name, self.program, hold.name, extra=facts)

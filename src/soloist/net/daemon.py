@@ -1,0 +1,168 @@
+"""A member of a cluster as a process of its own, with a control socket, metrics and a trace if wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import signal
+import stat
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+from soloist.core import UsageError
+from soloist.net.config import Config, Member
+from soloist.net.control import ControlServer
+from soloist.net.metrics import Metrics, Spans
+from soloist.net.node import Node
+from soloist.net.recording import TraceRecorder
+from soloist.net.sync import new_loop
+
+log = logging.getLogger("soloist.net")
+
+GRACE_SECONDS = 10.0
+"""How long clients that hold something get, when the daemon is told to stop."""
+REMIND_SECONDS = 5.0
+FLUSH_SECONDS = 1.0
+
+
+def serve(config: Config, name: str, grace: float = GRACE_SECONDS) -> None:
+    """Be that node until told to stop by SIGTERM or SIGINT."""
+    with claimed(config.member(name)), asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(_serve(config, name, grace))
+
+
+@contextlib.contextmanager
+def claimed(member: Member) -> Iterator[None]:
+    """Be the only daemon of that node on this host. The kernel ends the claim with the process, however it ends."""
+    path = member.control.with_name(member.control.name + ".lock")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        claim = _claim(path)
+    except BlockingIOError:
+        holder = path.read_text().strip() or "another process"
+        raise UsageError(f"node {member.name!r} runs here already, as {holder} (see {path})") from None
+    except OSError as error:
+        raise UsageError(f"cannot make {path}: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(claim)
+
+
+def _claim(path: Path) -> int:
+    """An open, locked file that is certainly the one at that path: another daemon may just have removed it."""
+    while True:
+        claim = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and os.path.samestat(os.fstat(claim), path.stat()):
+                os.truncate(claim, 0)
+                os.write(claim, f"process {os.getpid()}\n".encode())
+                return claim
+        except BaseException:
+            os.close(claim)
+            raise
+        os.close(claim)
+
+
+async def _serve(config: Config, name: str, grace: float) -> None:
+    member = config.member(name)
+    told = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, told.set)
+    _warn_of_open_secret(member)
+    async with contextlib.AsyncExitStack() as stack:
+        node = config.node(name)
+        node.observers.extend(Spans.if_installed())
+        if member.trace:
+            await stack.enter_async_context(_trace(node, member.trace))
+        if member.metrics:
+            await stack.enter_async_context(Metrics(node).serving(member.metrics))
+        await stack.enter_async_context(node)
+        await stack.enter_async_context(_control(node, config, member, told, grace))
+        log.info("%s: ready at %s, control socket %s", name, member.address, member.control)
+        await stack.enter_async_context(_task(_remind(node)))
+        await told.wait()
+
+
+@contextlib.asynccontextmanager
+async def _control(
+    node: Node, config: Config, member: Member, told: asyncio.Event, grace: float
+) -> AsyncIterator[None]:
+    """A control socket; at the end its clients are asked to let go, so that others get what they held."""
+    addresses = {each.name: each.address for each in config.members.values()}
+    server = ControlServer(node, config.cluster, addresses)
+    await server.start(member.control)
+    try:
+        yield
+        log.info("%s: stopping", node.name)
+        told.clear()
+        async with _task(server.drain(grace)) as draining, _task(told.wait()) as again:
+            await asyncio.wait({draining, again}, return_when=asyncio.FIRST_COMPLETED)
+        await _said(node)
+    finally:
+        await server.close()
+        member.control.unlink(missing_ok=True)
+
+
+async def _said(node: Node) -> None:
+    """Until peers have got what was released last: what does not arrive now never will."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(1):
+            await asyncio.sleep(0)
+            while any(node.transport.backlog(peer) for peer in node.transport.connected()):
+                await asyncio.sleep(0.01)
+
+
+@contextlib.asynccontextmanager
+async def _trace(node: Node, path: Path) -> AsyncIterator[None]:
+    """Record meanwhile; now and then what was recorded goes to the file, should we be killed."""
+    recorder = TraceRecorder(node.name, path)
+    node.observers.append(recorder)
+
+    async def flush() -> None:
+        while True:
+            await asyncio.sleep(FLUSH_SECONDS)
+            recorder.flush()
+
+    try:
+        async with _task(flush()):
+            yield
+    finally:
+        recorder.close()
+
+
+@contextlib.asynccontextmanager
+async def _task(work: Coroutine[Any, Any, object]) -> AsyncIterator[asyncio.Task[object]]:
+    """Something that goes on meanwhile, and ends with the body."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _remind(node: Node) -> None:
+    """Say whom the node waits for, as long as it does."""
+    told: list[str] = []
+    while True:
+        await asyncio.sleep(REMIND_SECONDS if told else 1.0)
+        missing = node.missing()
+        if missing:
+            log.warning("%s: not connected: %s", node.name, ", ".join(missing), extra={"missing": missing})
+        elif told:
+            log.info("%s: connected to everybody", node.name)
+        told = missing
+
+
+def _warn_of_open_secret(member: Member) -> None:
+    for what, path in (("secret_file", member.secret_file), ("key", member.tls and member.tls.key)):
+        with contextlib.suppress(OSError):
+            if path and os.stat(path).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                log.warning("%s: %s %s can be read by others than its owner", member.name, what, path)

@@ -1,0 +1,327 @@
+"""One lock at one node: the algorithm's process, the local queue in front of it, and the fence.
+
+The papers give each site one request at a time. A node has many callers; they queue here, first come first
+served, and share the node's site. For a semaphore of K a node has K sites of its own, so that K of its callers
+can be inside together; what these say to each other never leaves the node.
+
+Nothing here waits: a grant is a callback, a message is an effect handed to the node.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from functools import cache, reduce
+from operator import or_
+from typing import Any, Protocol
+
+import msgspec
+
+from soloist.algorithms import Card, Size
+from soloist.core import IDLE, Message, Outbox, Port, Process, ProtocolError, Send, Site, encode
+
+FENCE_BITS = 40
+"""fence = epoch << 40 | counter: below 2^63, and a new epoch is above all that was before."""
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """Which node hosts which site of a lock's algorithm.
+
+    The sites are dealt out round by round, from a node chosen by hashing the name: so the first token of each
+    lock starts somewhere else.
+    """
+
+    nodes: int
+    me: int
+    offset: int
+    rounds: int
+
+    @classmethod
+    def of(cls, lock: str, nodes: int, me: int, capacity: int) -> Layout:
+        return _layout(nodes, me, zlib.crc32(lock.encode()) % nodes, capacity)
+
+    @property
+    def sites(self) -> int:
+        return self.nodes * self.rounds
+
+    def host(self, site: Site) -> int:
+        return (site + self.offset) % self.nodes
+
+    def mine(self) -> list[Site]:
+        first = (self.me - self.offset) % self.nodes
+        return [first + round * self.nodes for round in range(self.rounds)]
+
+
+@cache
+def _layout(nodes: int, me: int, offset: int, rounds: int) -> Layout:
+    """There are few, and locks are many."""
+    return Layout(nodes, me, offset, rounds)
+
+
+class Grant(msgspec.Struct):
+    """A site of ours is inside, for one caller."""
+
+    site: Site
+    fence: int
+    passed: int = 0
+    """How often in a row the site's place has been passed on from caller to caller."""
+    released: bool = False
+
+
+class Waiter:
+    """A caller in the local queue. It is granted or failed, once, unless it is withdrawn before."""
+
+    __slots__ = ("gone",)
+
+    gone: bool
+    """Served or withdrawn: no longer waiting."""
+
+    def granted(self, grant: Grant) -> None:
+        raise NotImplementedError
+
+    def failed(self, error: Exception) -> None:
+        raise NotImplementedError
+
+    def cancelled(self) -> bool:
+        """Whether the caller has been cancelled but has not run since: it is served no more."""
+        raise NotImplementedError
+
+
+Dispatch = Callable[["Instance", int, Site, Site, bytes], None]
+"""(instance, host, sender, addressee, message): put a message on its way to another node."""
+
+
+class Cancellable(Protocol):
+    def cancel(self) -> None: ...
+
+
+CallLater = Callable[..., Cancellable]
+"""As the event loop's `call_later`."""
+
+CONTENDED = 8
+TIMER_UNIT = 0.005
+"""Seconds. The papers' delays are in units of a message's way; this is a generous one."""
+
+
+@cache
+def _size(card: Card, sites: int, capacity: int) -> Size:
+    return card.size(sites, capacity if card.capacity == "K" else 1)
+
+
+@cache
+def begins(card: Card) -> bool:
+    """Whether the algorithm has something to say before anybody asks."""
+    return card.process.begin is not Process.begin
+
+
+@cache
+def decoder(card: Card) -> Callable[[msgspec.Raw], Message]:
+    decode: Callable[[Any], Message] = msgspec.msgpack.Decoder(reduce(or_, card.process.handlers)).decode
+    return decode
+
+
+class Instance:
+    """Our part of one lock."""
+
+    def __init__(
+        self,
+        lock: str,
+        card: Card,
+        layout: Layout,
+        dispatch: Dispatch,
+        epoch: int = 0,
+        locality: int = 1,
+        make_port: Callable[[Process, Outbox], Port] = Port,
+        call_later: CallLater | None = None,
+    ) -> None:
+        self.lock, self.card, self.layout, self.epoch, self.locality = lock, card, layout, epoch, locality
+        self.capacity = layout.rounds
+        self.dispatch = dispatch
+        self.decode = decoder(card)
+        self.out = Outbox()
+        size = _size(card, layout.sites, layout.rounds)
+        self.ports = {site: make_port(card.start_one(size, site), self.out) for site in layout.mine()}
+        self.first = next(iter(self.ports.values()))
+        self.counter = 0
+        self.queue: list[Waiter] = []
+        self.waiting = 0
+        """Callers in the queue that have not withdrawn."""
+        self.inside: dict[Site, Grant] = {}
+        self.asking = 0
+        """Sites that wait to be let in."""
+        self.entries = 0
+        self.unheard = 0
+        """Entries since we last heard of this lock from a peer, or looked whether we would."""
+        self.contended = 0
+        """How often we shall still look closely, before we take it that no peer wants the lock."""
+        self.broken: Exception | None = None
+        self.call_later = call_later
+        self.timers: dict[tuple[Site, str], Cancellable] = {}
+        self._inbox: list[tuple[Site, Site, Message]] = []
+        for port in self.ports.values():
+            self._perform(port.begin())
+        self._settle()
+
+    @property
+    def fence(self) -> int:
+        return self.epoch << FENCE_BITS | self.counter
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody here waits or is inside."""
+        return bool(self.waiting or self.inside)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody here wants or has anything."""
+        return not self.waiting and all(port.process.phase is IDLE for port in self.ports.values())
+
+    # What callers do.
+
+    def request(self, waiter: Waiter) -> Waiter:
+        if self.broken:
+            raise self.broken
+        if self.waiting or self.first.process.phase is not IDLE or not self._enters(waiter):
+            self.queue.append(waiter)
+            self.waiting += 1
+            self._ask()
+            self._settle()
+        return waiter
+
+    def _enters(self, waiter: Waiter) -> bool:
+        """Let our first site ask for a caller before whom there is nobody: perhaps the lock is here, and free."""
+        sends = self.first.acquire()
+        if not self.out.entered:
+            self.asking += 1
+            self._perform(sends)
+            return False
+        waiter.gone = True
+        self._grant(self.out.entered.pop(), waiter)
+        if sends or self.out.timers:
+            self._perform(sends)
+            self._settle()
+        return True
+
+    def withdraw(self, waiter: Waiter) -> None:
+        """The caller has gone. If the request is under way, its grant will be given back at once."""
+        if waiter.gone:
+            return
+        waiter.gone = True
+        self.waiting -= 1
+        if len(self.queue) > 2 * self.waiting:  # whoever tries again and again must not fill it
+            self.queue = [each for each in self.queue if not each.gone]
+
+    def release(self, grant: Grant) -> None:
+        if grant.released:
+            return
+        grant.released = True
+        del self.inside[grant.site]
+        if self.waiting and grant.passed < self.locality and (waiter := self._next()):
+            self._grant(grant.site, waiter, grant.passed + 1)
+        else:
+            self._leave(grant.site)
+        self._settle()
+
+    def fail(self, error: Exception) -> None:
+        """Nobody here will ever be let in: tell them, and whoever comes later."""
+        self.broken = error
+        for timer in self.timers.values():
+            timer.cancel()
+        while waiter := self._next():
+            waiter.failed(error)
+
+    # What peers do.
+
+    def deliver(self, sender: Site, to: Site, counter: int, body: msgspec.Raw) -> None:
+        if to not in self.ports or not 0 <= sender < self.layout.sites:
+            raise ProtocolError(f"{self.lock!r}: site {to} is not here, or site {sender} is nowhere")
+        if not 0 <= counter < 1 << FENCE_BITS:
+            raise ProtocolError(f"{self.lock!r}: a counter of {counter}")
+        message = self.decode(body)
+        self.unheard = 0
+        self.contended = CONTENDED
+        if counter > self.counter:
+            self.counter = counter
+        if sends := self.ports[to].deliver(sender, message):
+            self._perform(sends)
+        self._settle()
+
+    # Inside.
+
+    def _settle(self) -> None:
+        """Let our own sites talk until they have nothing more to say to each other."""
+        out, inbox = self.out, self._inbox
+        while inbox or out.entered or out.timers:
+            while out.timers:
+                self._set_timer(*out.timers.pop(0))
+            while out.entered:
+                self._entered(out.entered.pop(0))
+            if inbox:
+                sender, to, message = inbox.pop(0)
+                self._perform(self.ports[to].deliver(sender, message))
+
+    def _perform(self, sends: Sequence[Send]) -> None:
+        for sender, addressees, message, _ in sends:
+            body = encode(message)
+            for to in addressees:
+                if to in self.ports:
+                    self._inbox.append((sender, to, message))
+                else:
+                    self.dispatch(self, self.layout.host(to), sender, to, body)
+
+    def _set_timer(self, site: Site, name: str, delay: float | None) -> None:
+        if earlier := self.timers.pop((site, name), None):
+            earlier.cancel()
+        if delay is not None and self.call_later:
+            self.timers[site, name] = self.call_later(delay * TIMER_UNIT, self._timeout, site, name)
+
+    def _timeout(self, site: Site, name: str) -> None:
+        del self.timers[site, name]
+        self._perform(self.ports[site].timeout(name))
+        self._settle()
+
+    def _entered(self, site: Site) -> None:
+        self.asking -= 1
+        if waiter := self._next():
+            self._grant(site, waiter)
+        else:
+            self._leave(site)  # whoever asked has gone meanwhile
+
+    def _next(self) -> Waiter | None:
+        while self.queue:
+            waiter = self.queue.pop(0)
+            if waiter.gone:
+                continue
+            waiter.gone = True
+            self.waiting -= 1
+            while self.queue and self.queue[0].gone:
+                self.queue.pop(0)
+            if not waiter.cancelled():
+                return waiter
+        return None
+
+    def _grant(self, site: Site, waiter: Waiter, passed: int = 0) -> None:
+        self.counter += 1
+        self.entries += 1
+        self.unheard += 1
+        grant = self.inside[site] = Grant(site, self.epoch << FENCE_BITS | self.counter, passed)
+        waiter.granted(grant)
+
+    def _leave(self, site: Site) -> None:
+        if sends := self.ports[site].release():
+            self._perform(sends)
+        if self.waiting:
+            self._ask()
+
+    def _ask(self) -> None:
+        """Let as many idle sites ask as there are callers that no asking site stands for."""
+        wanted = self.waiting - self.asking
+        if wanted <= 0:
+            return
+        for port in self.ports.values():
+            if port.process.phase is IDLE:
+                self.asking += 1
+                self._perform(port.acquire())
+                wanted -= 1
+                if wanted <= 0:
+                    return

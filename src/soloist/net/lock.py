@@ -1,0 +1,443 @@
+"""Locks and semaphores for asyncio: names on a node, and a `Hold` for each grant."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+
+from soloist.core import UsageError
+from soloist.net.errors import AcquireTimeout, LockLost, NotOwned, WouldDeadlock
+from soloist.net.instance import FENCE_BITS, Grant, Waiter
+from soloist.net.observer import watched
+
+if TYPE_CHECKING:
+    from soloist.net.node import Node
+
+OnLost = Literal["cancel", "flag"]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+LONGEST = 1000
+"""Characters in a name or a note: a batch of messages must fit into a frame."""
+
+OWNER: ContextVar[object | None] = ContextVar("owner", default=None)
+"""Who acts, where that is not the running task: a thread behind a `SyncNode`."""
+
+
+def owner() -> object:
+    return OWNER.get() or asyncio.current_task()
+
+
+def _check_timeout(timeout: float | None) -> None:
+    if timeout is not None and timeout < 0:
+        raise UsageError(f"timeout must not be negative, but is {timeout}; None waits for ever, 0 tries once")
+
+
+class Ticket(Waiter):
+    """A caller's place in the queue. Where the grant comes at once, nothing is waited for, and no future made."""
+
+    __slots__ = ("error", "future", "grant")
+
+    def __init__(self) -> None:
+        self.gone = False
+        self.grant: Grant | None = None
+        self.error: Exception | None = None
+        self.future: asyncio.Future[None] | None = None
+
+    def granted(self, grant: Grant) -> None:
+        self.grant = grant
+        if self.future:
+            self.future.set_result(None)
+
+    def failed(self, error: Exception) -> None:
+        self.error = error
+        if self.future:
+            self.future.set_result(None)
+
+    def cancelled(self) -> bool:
+        return self.future is not None and self.future.cancelled()
+
+    def outcome(self) -> Grant:
+        if self.grant is None:
+            assert self.error
+            raise self.error
+        return self.grant
+
+
+class Hold:
+    """One grant of one lock. It is true, so `if hold := await lock.acquire(timeout=1):` reads as it should."""
+
+    slot: int | None = None
+    """The number of the token held, where the algorithm has several; None otherwise."""
+    depth = 1
+    """How often a reentrant lock has been taken by its holder."""
+    on_lost: Callable[[Hold], None] | None = None
+    """Called once, in the node's loop, if the lock is lost."""
+    facade: Any = None
+    """What threads see of it; a reentrant lock taken again is the same hold, for them too."""
+    _in_body = False
+    _cancelled_body = False
+    _cancelling = 0
+    _why = ""
+    """Not empty if the lock is lost."""
+    _lost: asyncio.Event | None = None
+
+    def __init__(self, lock: Lock, grants: list[Grant]) -> None:
+        self.name = lock.name
+        self.fence = grants[0].fence if len(grants) == 1 else max(grant.fence for grant in grants)
+        """Grows from holder to holder. Hand it to whatever the lock protects, and let that refuse lower ones."""
+        self.note = lock.note
+        self.since = time.monotonic()
+        self._node = lock.node
+        self._lock = lock
+        self._grants = grants
+        self._task = lock.node.task()
+        self.key: tuple[str, object] = (lock.instance_name, OWNER.get() or self._task)
+        """The instance and whoever holds it."""
+        lock.node.register(self)
+
+    @property
+    def lost(self) -> asyncio.Event:
+        """Set once the lock is lost. Few ask for it, so it is made for those who do."""
+        if self._lost is None:
+            self._lost = asyncio.Event()
+        if self._why:
+            self._lost.set()
+        return self._lost
+
+    @property
+    def epoch(self) -> int:
+        return self.fence >> FENCE_BITS
+
+    @property
+    def released(self) -> bool:
+        return all(grant.released for grant in self._grants)
+
+    @property
+    def valid(self) -> bool:
+        """Whether the lock is held at this moment, by this process (not by the child of a fork)."""
+        return not (self.released or self._why or self._node.forked)
+
+    def check(self) -> None:
+        """Raise `LockLost` unless the lock is held at this moment."""
+        if not self.valid:
+            why = "is held by the parent of this process" if self._node.forked else "has been released"
+            raise LockLost(self._why or f"{self.name!r} {why}", name=self.name)
+
+    async def release(self) -> None:
+        """Give it back. From any task, and as often as you like: only the first time counts.
+
+        Nothing is awaited, so nothing can be cancelled half-way.
+        """
+        self.release_now()
+
+    def release_now(self) -> None:
+        node = self._node
+        node.check_process()
+        self.depth -= 1
+        if self.depth > 0:
+            return
+        for grant in self._grants:
+            node.release(self.key[0], grant)
+        node.forget(self)
+
+    def lose(self, why: str) -> None:
+        """The lock is gone. Tell the body, in the way it asked for.
+
+        A body that closes its own node is not cancelled: it learns of the loss when it ends.
+        """
+        self._why = f"{self.name!r} is lost: {why}"
+        if self._lost:
+            self._lost.set()
+        self._node.forget(self)
+        elsewhere = self._task and self._task is not asyncio.current_task() and not self._task.done()
+        if self._in_body and self._lock.on_lost == "cancel" and self._task and elsewhere:
+            self._cancelled_body = True
+            self._task.cancel(self._why)
+        if self.on_lost:
+            self.on_lost(self)
+
+    def enter_body(self) -> None:
+        if not self._in_body and self._task:
+            self._cancelling = self._task.cancelling()
+        self._in_body = True
+
+    def leave_body(self, error: BaseException | None) -> None:
+        """At the end of a `with`: release, and turn the cancellation that a loss caused into `LockLost`.
+
+        If somebody else has cancelled the task as well, that goes on, as with `asyncio.timeout`.
+        """
+        self._in_body = self.depth > 1
+        self.release_now()
+        if not self._why:
+            return
+        cancelled_by_others = isinstance(error, asyncio.CancelledError)
+        if self._cancelled_body and self._task:
+            self._cancelled_body = False
+            cancelled_by_others &= self._task.uncancel() > self._cancelling
+        if not cancelled_by_others:
+            raise LockLost(self._why, name=self.name) from error
+
+    def __repr__(self) -> str:
+        state = "held" if self.valid else "lost" if self._why else "released"
+        return f"<Hold {self.name!r} fence={self.fence} {state}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a Hold cannot be pickled: it belongs to this process; pickle the lock's name instead"
+        )
+
+
+class Lock:
+    """A lock by name. It may be shared by many tasks; each grant is a `Hold` of its own."""
+
+    kind = "lock"
+    permits = 1
+
+    def __init__(
+        self,
+        node: Node,
+        name: str,
+        *,
+        timeout: float | None = None,
+        note: str | None = None,
+        on_lost: OnLost = "cancel",
+    ) -> None:
+        if not name:
+            raise UsageError("a lock needs a name")
+        for what, text in (("name", name), ("note", note or "")):
+            if len(text) > LONGEST:
+                raise UsageError(f"a lock's {what} has at most {LONGEST} characters, not {len(text)}")
+        _check_timeout(timeout)
+        self.node, self.name, self.timeout, self.note, self.on_lost = node, name, timeout, note, on_lost
+        self.instance_name = f"{self.kind}:{name}"
+        self.capacity = 1
+        self._bodies: dict[object, list[Hold]] = {}
+        """The `with` bodies that each task is in, innermost last."""
+
+    def acquire(
+        self, blocking: bool = True, timeout: float | None = None
+    ) -> Coroutine[Any, Any, Hold | None]:
+        """Wait for the lock. None if it was not granted in time; `timeout=0` or `blocking=False` tries once."""
+        wait = 0.0 if not blocking else self.timeout if timeout is None else timeout
+        return self.acquire_or_raise(None) if wait is None else self._acquire_or_none(wait)
+
+    async def _acquire_or_none(self, timeout: float) -> Hold | None:
+        try:
+            return await self.acquire_or_raise(timeout)
+        except AcquireTimeout:
+            return None
+
+    async def release(self) -> None:
+        """Give back the newest hold of this task."""
+        hold = self.node.held_by(self.instance_name, owner())
+        if hold is None:
+            raise NotOwned(f"this task does not hold {self.name!r}", name=self.name)
+        await hold.release()
+
+    def locked(self) -> bool:
+        """Whether somebody on this node holds it. `node.inspect` asks all nodes."""
+        return self.instance_name in self.node.holds
+
+    def acquire_or_raise(self, timeout: float | None) -> Coroutine[Any, Any, Hold]:
+        """Wait for the lock, or raise `AcquireTimeout`."""
+        observers = self.node.observers
+        return watched(observers, self, self._acquire(timeout)) if observers else self._acquire(timeout)
+
+    async def _acquire(self, timeout: float | None) -> Hold:
+        if timeout is not None:
+            _check_timeout(timeout)
+        self.node.check_usable()
+        if self.capacity == 1 and self.locked() and self.node.held_by(self.instance_name, owner()):
+            raise WouldDeadlock(
+                f"this task holds {self.name!r} already and would wait for itself; rlock() allows that",
+                name=self.name,
+            )
+        if self.node.deaf(self.instance_name):
+            await self.node.listen()
+        ticket = None
+        if self.permits == 1 and not self.node.behind:
+            ticket = self._ask()
+            if ticket.grant:  # it was here, and free: nothing that waiting needs is made
+                return Hold(self, [ticket.grant])
+        if timeout is None:
+            return Hold(self, await self._grants(ticket, at_once=False))
+        try:
+            async with asyncio.timeout(timeout or None):
+                return Hold(self, await self._grants(ticket, at_once=timeout == 0))
+        except TimeoutError:
+            raise self._timed_out(timeout) from None
+
+    async def _grants(self, ticket: Ticket | None, at_once: bool) -> list[Grant]:
+        if ticket is None and not at_once:
+            await self.node.room()
+        return [await self._granted(ticket or self._ask(), at_once)]
+
+    def _ask(self) -> Ticket:
+        ticket = Ticket()
+        self.node.request(self.instance_name, self.capacity, ticket)
+        return ticket
+
+    async def _granted(self, ticket: Ticket, at_once: bool) -> Grant:
+        """One grant. Cancelled while waiting, the request is withdrawn; a grant that came first is given back."""
+        if ticket.grant:
+            return ticket.grant
+        if at_once:
+            self.node.withdraw(self.instance_name, ticket)
+            raise TimeoutError
+        ticket.future = self.node.future()
+        try:
+            await ticket.future
+        except asyncio.CancelledError:
+            if ticket.grant:
+                self.node.release(self.instance_name, ticket.grant)
+            else:
+                self.node.withdraw(self.instance_name, ticket)
+            raise
+        return ticket.outcome()
+
+    def _timed_out(self, timeout: float | None) -> AcquireTimeout:
+        missing = self.node.missing()
+        away = f"; not connected: {', '.join(missing)}" if missing else ""
+        return AcquireTimeout(
+            f"{self.name!r} was not granted within {timeout or 0:g} s{away}", name=self.name
+        )
+
+    async def __aenter__(self) -> Hold:
+        hold = await self.acquire_or_raise(self.timeout)
+        self._bodies.setdefault(asyncio.current_task(), []).append(hold)
+        hold.enter_body()
+        return hold
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> None:
+        task = asyncio.current_task()
+        bodies = self._bodies[task]
+        hold = bodies.pop()
+        if not bodies:
+            del self._bodies[task]
+        hold.leave_body(error)
+
+    def __call__(self, function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+        """As a decorator: the function runs while the lock is held."""
+
+        @functools.wraps(function)
+        async def locked(*args: P.args, **kwargs: P.kwargs) -> R:
+            async with self:
+                return await function(*args, **kwargs)
+
+        return locked
+
+    def __reduce__(self) -> Any:
+        return _by_name, (type(self), self.node.name, self.name, self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        return {"timeout": self.timeout, "note": self.note, "on_lost": self.on_lost}
+
+
+class RLock(Lock):
+    """A lock that its holder may take again. It is the same lock as `node.lock` of that name."""
+
+    async def acquire_or_raise(self, timeout: float | None) -> Hold:
+        self.node.check_usable()
+        if hold := self.node.held_by(self.instance_name, owner()):
+            hold.depth += 1
+            return hold
+        return await super().acquire_or_raise(timeout)
+
+
+class Semaphore(Lock):
+    """At most `value` permits are out at a time, over all nodes."""
+
+    kind = "semaphore"
+
+    def __init__(
+        self,
+        node: Node,
+        name: str,
+        value: int,
+        *,
+        permits: int = 1,
+        timeout: float | None = None,
+        note: str | None = None,
+        on_lost: OnLost = "cancel",
+    ) -> None:
+        super().__init__(node, name, timeout=timeout, note=note, on_lost=on_lost)
+        if value < 1:
+            raise UsageError(f"a semaphore's value must be at least 1, not {value}")
+        if not 1 <= permits <= value:
+            raise UsageError(f"permits must be from 1 to the semaphore's value ({value}), not {permits}")
+        self.capacity = value
+        self.permits = permits
+
+    async def _grants(self, ticket: Ticket | None, at_once: bool) -> list[Grant]:
+        """Several permits are collected by one caller at a time: two half-served ones would wait for ever."""
+        if self.permits == 1:
+            return await super()._grants(ticket, at_once)
+        if not at_once:
+            await self.node.room()
+        grants: list[Grant] = []
+        async with Collector(self.node, self.name, timeout=0 if at_once else None):
+            try:
+                for _ in range(self.permits):
+                    grants.append(await self._granted(self._ask(), at_once))
+            except BaseException:
+                for grant in grants:
+                    self.node.release(self.instance_name, grant)
+                raise
+        return grants
+
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "value": self.capacity, "permits": self.permits}
+
+
+class Collector(Lock):
+    """Held by whoever collects several permits of the semaphore of that name."""
+
+    kind = "permits"
+
+
+class Locks:
+    """Several locks, all or none, in one fixed order."""
+
+    def __init__(self, locks: list[Lock], timeout: float | None) -> None:
+        if not locks:
+            raise UsageError("locks() needs at least one name")
+        self.locks, self.timeout = locks, timeout
+        self._stacks: dict[object, list[AsyncExitStack]] = {}
+
+    async def __aenter__(self) -> dict[str, Hold]:
+        stack = AsyncExitStack()
+        holds = {}
+        try:
+            async with asyncio.timeout(self.timeout):
+                for lock in self.locks:
+                    holds[lock.name] = await stack.enter_async_context(lock)
+        except TimeoutError:
+            await stack.aclose()
+            names = ", ".join(lock.name for lock in self.locks)
+            raise AcquireTimeout(f"{names} were not granted within {self.timeout:g} s") from None
+        except BaseException:
+            await stack.aclose()
+            raise
+        self._stacks.setdefault(asyncio.current_task(), []).append(stack)
+        return holds
+
+    async def __aexit__(self, *error: Any) -> None:
+        task = asyncio.current_task()
+        stack = self._stacks[task].pop()
+        if not self._stacks[task]:
+            del self._stacks[task]
+        await stack.__aexit__(*error)
+
+
+def _by_name(kind: type[Lock], node: str, name: str, settings: dict[str, Any]) -> Lock:
+    """A lock unpickled: it belongs to the node of that name in this process."""
+    from soloist.net.node import local_node
+
+    return kind(local_node(node), name, **settings)

@@ -1,0 +1,559 @@
+"""A node: one member of a cluster, with its locks.
+
+    async with Node("a", PEERS) as node:
+        async with node.lock("orders", timeout=5) as hold:
+            ...
+
+Each named lock is an instance of the algorithm of its own; all of them share one mesh of connections. What a
+node has to say to a peer in one turn of its loop travels in one batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Mapping
+from typing import Any, Self
+
+import msgspec
+
+from soloist.algorithms import Card, find
+from soloist.core import ProtocolError, UsageError
+from soloist.net.errors import ConfigMismatch, NodeClosed
+from soloist.net.handshake import Identity
+from soloist.net.instance import FENCE_BITS, CallLater, Grant, Instance, Layout, Waiter, begins
+from soloist.net.lock import Hold, Lock, Locks, OnLost, RLock, Semaphore
+from soloist.net.observer import Observer, port_for
+from soloist.net.security import TLS, address
+from soloist.net.tcp import TcpTransport
+from soloist.net.transport import Transport
+from soloist.net.wire import Answer, Batch, Control, Envelope, LocalView, Question, Refusal
+
+log = logging.getLogger("soloist.net")
+sched_yield = getattr(os, "sched_yield", lambda: None)
+
+HIGH_WATER = 8 * 1024 * 1024
+"""Bytes that a peer may leave unacknowledged before new requests wait."""
+MAX_CAPACITY = 10_000
+"""The largest value of a semaphore: each unit of it costs a site at every node."""
+MOST_ENVELOPES = 256
+"""In one batch: with names and tokens of any sane length it fits into a frame."""
+MOST_VIEWS = 200
+"""In one answer, for the same reason."""
+WAKE = b"\xc0"
+"""The body of an envelope that only says that a lock exists (msgpack's nil)."""
+EAGER = 2
+"""How often in a row callers are not made to wait: for a release, and the request of whoever asks again."""
+LISTEN_TURNS = 4
+"""How many turns of the loop what has arrived may take to be read; two are the rule."""
+ASK_SECONDS = 1.0
+"""How long `inspect` waits for answers."""
+
+
+class Inspection(msgspec.Struct, frozen=True):
+    """What the cluster knows of a lock at about this time."""
+
+    lock: str
+    holders: list[LocalView]
+    waiting: dict[str, int]
+    fence: int
+    unreachable: list[str]
+    """Nodes that did not answer; what they hold is not known."""
+
+
+class Stats(msgspec.Struct):
+    """Counts since the node started."""
+
+    entries: int = 0
+    messages_sent: int = 0
+    messages_received: int = 0
+    batches_sent: int = 0
+
+
+class Node:
+    """A member of a cluster. Use it with `async with`, or call `start` and `close`.
+
+    `peers` maps the name of every member, this one included, to its address: `host:port` or `unix:/path`. All
+    members must be given the same. Beyond this host, `tls` or `secret` is required (or `insecure=True`).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        peers: Mapping[str, str],
+        *,
+        algorithm: str = "naimi-trehel",
+        semaphore_algorithm: str = "raymond-k",
+        cluster: str = "soloist",
+        lease: float | None = None,
+        tls: TLS | None = None,
+        secret: str | bytes | None = None,
+        data_dir: str | None = None,
+        transport: Transport | None = None,
+        insecure: bool = False,
+        locality: int = 1,
+    ) -> None:
+        if name not in peers:
+            raise UsageError(f"node {name!r} is not among its peers: {', '.join(sorted(peers))}")
+        if lease is not None:
+            raise UsageError("lease: surviving crashes is not built yet; leave it at None (fixed membership)")
+        if locality < 0:
+            raise UsageError(f"locality must not be negative, but is {locality}")
+        self.name = name
+        self.members = sorted(peers)
+        self.me = self.members.index(name)
+        self.lock_card = _card(algorithm, "1")
+        self.semaphore_card = _card(semaphore_algorithm, "K")
+        self.locality = locality
+        self.data_dir = data_dir
+        key = secret.encode() if isinstance(secret, str) else secret or b""
+        incarnation = os.urandom(8).hex()
+        algorithms = f"{algorithm} {semaphore_algorithm}"
+        identity = Identity(cluster, name, algorithms, incarnation, key)
+        self.transport: Transport = transport or TcpTransport(
+            identity, {peer: address(where) for peer, where in peers.items()}, tls, insecure
+        )
+        self.epoch = 0
+        self.stats = Stats()
+        self.observers: list[Observer] = []
+        self.instances: dict[str, Instance] = {}
+        self.holds: dict[str, list[Hold]] = {}
+        """Live holds by instance."""
+        self._dispatch = self._dispatched
+        self._call_later: CallLater | None = None
+        """Made once, for all instances: idle locks should cost little."""
+        self._outgoing: dict[int, list[Envelope]] = {}
+        self._control: dict[str, list[Control]] = {}
+        self._flushing = False
+        """Whether a flush will come."""
+        self._eager = EAGER
+        self._questions: dict[int, dict[str, list[LocalView]]] = {}
+        self._partial: dict[tuple[int, str], list[LocalView]] = {}
+        """Answers of which parts have come."""
+        self._answered: dict[int, asyncio.Event] = {}
+        self._question = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._forks = _forks
+        self._closed = False
+        self.behind: set[str] = set()
+        """Peers that have left much unacknowledged."""
+
+    # Life.
+
+    async def start(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        self._call_later = self._loop.call_later
+        await self.transport.start(self._receive)
+        _NODES[self.name] = self
+        return self
+
+    async def close(self) -> None:
+        """Leave. Whoever still holds a lock here loses it; whoever waits gets `NodeClosed`."""
+        if self._closed:
+            return
+        if not self.forked:
+            self._flush()
+        self._closed = True
+        for hold in [hold for holds in self.holds.values() for hold in holds]:
+            hold.lose("the node was closed")
+        for instance in self.instances.values():
+            instance.fail(NodeClosed(f"node {self.name!r} was closed while {instance.lock!r} was waited for"))
+        if _NODES.get(self.name) is self:
+            del _NODES[self.name]
+        if not self.forked:
+            await self.transport.close()
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def check_usable(self) -> None:
+        """Raise if this node is no longer, or is in the child of a fork, where its connections are not."""
+        if self._closed:
+            raise NodeClosed(f"node {self.name!r} is closed")
+        self.check_process()
+        if self._loop is None:
+            raise NodeClosed(f"node {self.name!r} has not been started; use it with `async with`")
+
+    def check_process(self) -> None:
+        if self._forks != _forks:
+            raise NodeClosed(f"node {self.name!r} belongs to the parent of this process; make a new one here")
+
+    @property
+    def forked(self) -> bool:
+        """Whether this is a copy in the child of a fork; the sockets are the parent's."""
+        return self._forks != _forks
+
+    # Locks.
+
+    def lock(
+        self, name: str, *, timeout: float | None = None, note: str | None = None, on_lost: OnLost = "cancel"
+    ) -> Lock:
+        """A lock by name. The same name is the same lock, on every node."""
+        return Lock(self, name, timeout=timeout, note=note, on_lost=on_lost)
+
+    def rlock(
+        self, name: str, *, timeout: float | None = None, note: str | None = None, on_lost: OnLost = "cancel"
+    ) -> RLock:
+        """A lock that the task which holds it may take again; the fence stays the same."""
+        return RLock(self, name, timeout=timeout, note=note, on_lost=on_lost)
+
+    def semaphore(
+        self,
+        name: str,
+        value: int,
+        *,
+        permits: int = 1,
+        timeout: float | None = None,
+        note: str | None = None,
+        on_lost: OnLost = "cancel",
+    ) -> Semaphore:
+        """A semaphore: at most `value` permits are out at a time. All nodes must say the same value."""
+        return Semaphore(self, name, value, permits=permits, timeout=timeout, note=note, on_lost=on_lost)
+
+    def locks(self, *names: str, timeout: float | None = None, note: str | None = None) -> Locks:
+        """Several locks, all or none, always taken in the same order, so that nobody waits in a circle."""
+        return Locks([self.lock(name, note=note) for name in sorted(set(names))], timeout)
+
+    async def inspect(self, name: str) -> Inspection:
+        """Who holds it, since when, with which note, and who waits: asked of all nodes."""
+        views = await self._ask(name)
+        mine = [view for found in views.values() for view in found]
+        return Inspection(
+            name,
+            holders=[view for view in mine if view.holding],
+            waiting={view.node: view.waiting for view in mine if view.waiting},
+            fence=max((view.fence for view in mine), default=0),
+            unreachable=sorted(set(self.members) - set(views)),
+        )
+
+    async def holders(self) -> list[LocalView]:
+        """All locks that are held or waited for, anywhere."""
+        views = await self._ask("")
+        busy = [view for found in views.values() for view in found if view.holding or view.waiting]
+        return sorted(busy, key=lambda view: (view.lock, view.node))
+
+    def missing(self) -> list[str]:
+        """Peers that cannot be reached at this moment."""
+        return sorted(set(self.members) - {self.name} - self.transport.connected())
+
+    # What locks ask of their node.
+
+    def request(self, lock: str, capacity: int, waiter: Waiter) -> Waiter:
+        self.check_usable()
+        instance = self.instances.get(lock)
+        if instance is None or instance.capacity != capacity:
+            if instance is None and begins(self._card_for(capacity)):
+                self._wake(lock, capacity)
+            instance = self._instance(lock, capacity)
+        late, self._flushing = self._flushing, True
+        try:
+            return instance.request(waiter)
+        finally:
+            self._speak(late)
+
+    def withdraw(self, lock: str, waiter: Waiter) -> None:
+        if not self._closed:
+            self.instances[lock].withdraw(waiter)
+
+    def task(self) -> asyncio.Task[Any] | None:
+        """The task that runs now (which asyncio finds faster if it is told in which loop)."""
+        return asyncio.current_task(self._loop)
+
+    def future(self) -> asyncio.Future[None]:
+        assert self._loop
+        return self._loop.create_future()
+
+    def deaf(self, lock: str) -> bool:
+        """Whether callers here have taken this lock so often in a row that it is time to look who else wants it.
+
+        A caller that finds the lock here takes it without a turn of the loop. If it did nothing else, no peer
+        would be heard any more.
+        """
+        instance = self.instances.get(lock)
+        if instance is None or instance.unheard <= self.locality:
+            return False
+        instance.unheard = 0
+        if self.transport.unread():
+            return True
+        if not instance.contended:
+            return False
+        instance.contended -= 1
+        sched_yield()  # whoever wants it may be about to say so, and wait for this processor
+        return self.transport.unread()
+
+    async def listen(self) -> None:
+        """Let what peers have said be read."""
+        for _ in range(LISTEN_TURNS):
+            await asyncio.sleep(0)
+            if not self.transport.unread():
+                break
+        self.check_usable()
+
+    def release(self, lock: str, grant: Grant) -> None:
+        if self._closed:
+            return
+        late, self._flushing = self._flushing, True
+        try:
+            self.instances[lock].release(grant)
+        finally:
+            self._speak(late)
+
+    def register(self, hold: Hold) -> None:
+        if self._closed:  # between the grant and now
+            raise NodeClosed(f"node {self.name!r} is closed", name=hold.name)
+        self.stats.entries += 1
+        self.holds.setdefault(hold.key[0], []).append(hold)
+
+    def forget(self, hold: Hold) -> None:
+        holds = self.holds.get(hold.key[0], ())
+        if hold not in holds:
+            return
+        if len(holds) == 1:
+            del self.holds[hold.key[0]]
+        else:
+            self.holds[hold.key[0]].remove(hold)
+        for observer in self.observers:
+            observer.on_exit(hold)
+
+    def held_by(self, lock: str, owner: object) -> Hold | None:
+        """The newest hold of a task or thread."""
+        return next((hold for hold in reversed(self.holds.get(lock, ())) if hold.key[1] is owner), None)
+
+    async def room(self) -> None:
+        """Wait while a peer is far behind: a request more would only make it worse."""
+        while self.behind:
+            await asyncio.sleep(0.01)
+            self.check_usable()
+            self.behind = {peer for peer in self.behind if self.transport.backlog(peer) > HIGH_WATER}
+
+    def _instance(self, lock: str, capacity: int) -> Instance:
+        """The one place where an instance of an algorithm begins."""
+        instance = self.instances.get(lock)
+        if instance is None:
+            card = self._card_for(capacity)
+            layout = Layout.of(lock, len(self.members), self.me, capacity)
+            make_port = port_for(self.observers, lock)
+            instance = self.instances[lock] = Instance(
+                lock, card, layout, self._dispatch, self.epoch, self.locality, make_port, self._call_later
+            )
+        elif instance.capacity != capacity:
+            raise _mismatch(lock, instance.capacity, str(capacity))
+        return instance
+
+    def _card_for(self, capacity: int) -> Card:
+        return self.lock_card if capacity == 1 else self.semaphore_card
+
+    def _wake(self, lock: str, capacity: int) -> None:
+        """Where an algorithm says something before anybody asks, all nodes must hear that the lock exists."""
+        for host in range(len(self.members)):
+            if host != self.me:
+                self._post(host, Envelope(lock, capacity, self.epoch, 0, 0, 0, msgspec.Raw(WAKE)))
+
+    def _dispatched(self, instance: Instance, host: int, sender: int, to: int, body: bytes) -> None:
+        """What an instance has to say to another node."""
+        lock, capacity, epoch, counter = instance.lock, instance.capacity, instance.epoch, instance.counter
+        self._post(host, Envelope(lock, capacity, epoch, counter, sender, to, msgspec.Raw(body)))
+
+    def _post(self, host: int, envelope: Envelope) -> None:
+        self._outgoing.setdefault(host, []).append(envelope)
+        if not self._flushing:
+            self._flush_soon()
+
+    # Messages.
+
+    def _flush_soon(self) -> None:
+        if not self._flushing:
+            self._flushing = True
+            assert self._loop
+            self._loop.call_soon(self._flush)
+
+    def _speak(self, late: bool) -> None:
+        """What callers say first leaves at once, the rest together at the end of this turn of the loop.
+
+        So a lock is handed over without delay, and whoever uses many locks at a time still sends few batches.
+        """
+        if not self._outgoing:
+            self._flushing = late
+        elif self._eager:
+            self._eager -= 1
+            self._send_all()
+            self._flushing = late
+        elif not late:
+            assert self._loop
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        """The end of a turn, or of what a peer has said."""
+        self._flushing = False
+        self._eager = EAGER
+        if not self._closed and (self._outgoing or self._control):
+            self._send_all()
+
+    def _send_all(self) -> None:
+        """One batch a peer for all that is to be said."""
+        outgoing, control_of = self._outgoing, self._control
+        self._outgoing, self._control = {}, {}
+        for host, envelopes in outgoing.items():
+            peer = self.members[host]
+            self.stats.messages_sent += len(envelopes)
+            for start in range(0, len(envelopes), MOST_ENVELOPES):
+                self.stats.batches_sent += 1
+                self.transport.send(peer, envelopes[start : start + MOST_ENVELOPES], [])
+            if self.transport.backlog(peer) > HIGH_WATER:
+                self.behind.add(peer)
+        for peer, control in control_of.items():
+            for each in control:
+                self.transport.send(peer, [], [each])
+
+    def _receive(self, peer: str, batch: Batch) -> None:
+        if self._closed:
+            return
+        self._flushing = True  # at the end of this
+        self.stats.messages_received += len(batch.envelopes)
+        try:
+            for envelope in batch.envelopes:
+                try:
+                    self._deliver(peer, envelope)
+                except Exception as error:  # whatever a peer may say: the rest of the batch is still good
+                    log.error(
+                        "%s: a message of %s about %r was dropped: %r", self.name, peer, envelope.lock, error
+                    )
+            for said in batch.control:
+                self._heard(peer, said)
+        finally:
+            self._flush()
+
+    def _deliver(self, peer: str, envelope: Envelope) -> None:
+        if envelope.epoch != self.epoch:
+            return  # of another generation: whatever it was about is over
+        instance = self.instances.get(envelope.lock)
+        if instance is None or instance.capacity != envelope.capacity:
+            instance = self._instance_for(peer, envelope)
+        if len(envelope.body) == len(WAKE):
+            return  # we know now that the lock exists
+        if self.members[instance.layout.host(envelope.sender)] != peer:
+            raise ProtocolError(f"site {envelope.sender} is not at {peer}")
+        instance.deliver(envelope.sender, envelope.to, envelope.counter, envelope.body)
+
+    def _instance_for(self, peer: str, envelope: Envelope) -> Instance:
+        """Of a lock of which we hear for the first time, or with another capacity than ours."""
+        if not 1 <= envelope.capacity <= MAX_CAPACITY:
+            raise ProtocolError(f"a capacity of {envelope.capacity}")
+        try:
+            return self._instance(envelope.lock, envelope.capacity)
+        except ConfigMismatch as mismatch:
+            instance = self.instances[envelope.lock]
+            self._say(peer, Refusal(envelope.lock, instance.capacity))
+            instance.fail(mismatch)
+            raise
+
+    # Questions.
+
+    async def _ask(self, lock: str) -> dict[str, list[LocalView]]:
+        self.check_usable()
+        self._question += 1
+        number = self._question
+        found = self._questions[number] = {self.name: self._views(lock)}
+        done = self._answered[number] = asyncio.Event()
+        asked = self.transport.connected()
+        for peer in asked:
+            self._say(peer, Question(number, lock))
+        try:
+            async with asyncio.timeout(ASK_SECONDS):
+                while len(found) <= len(asked):
+                    done.clear()
+                    await done.wait()
+        except TimeoutError:
+            pass
+        finally:
+            del self._questions[number], self._answered[number]
+            self._partial = {key: views for key, views in self._partial.items() if key[0] != number}
+        return found
+
+    def _say(self, peer: str, control: Control) -> None:
+        self._control.setdefault(peer, []).append(control)
+        self._flush_soon()
+
+    def _heard(self, peer: str, said: Control) -> None:
+        if isinstance(said, Question):
+            self._answer(peer, said)
+        elif isinstance(said, Refusal):
+            self._refused(peer, said)
+        elif said.number in self._questions:
+            views = self._partial.setdefault((said.number, peer), [])
+            views += said.views
+            if not said.more:
+                self._questions[said.number][peer] = self._partial.pop((said.number, peer))
+                self._answered[said.number].set()
+
+    def _answer(self, peer: str, question: Question) -> None:
+        views = self._views(question.lock)
+        for start in range(0, max(1, len(views)), MOST_VIEWS):
+            end = start + MOST_VIEWS
+            self._say(peer, Answer(question.number, views[start:end], more=end < len(views)))
+
+    def _refused(self, peer: str, refusal: Refusal) -> None:
+        """Without that peer nobody here will be let in."""
+        if instance := self.instances.get(refusal.lock):
+            instance.fail(_mismatch(refusal.lock, instance.capacity, f"{refusal.capacity} at {peer}"))
+
+    def _views(self, lock: str) -> list[LocalView]:
+        """Of one lock (and the semaphore of that name), or of all that somebody here wants or has."""
+        if not lock:
+            return [self._view(name, each) for name, each in self.instances.items() if each.wanted]
+        names = (f"lock:{lock}", f"semaphore:{lock}")
+        return [self._view(name, self.instances[name]) for name in names if name in self.instances]
+
+    def _view(self, name: str, instance: Instance) -> LocalView:
+        holds = self.holds.get(name, [])
+        since = min((hold.since for hold in holds), default=None)
+        held_for = None if since is None else time.monotonic() - since
+        note = next((hold.note for hold in holds if hold.note), None)
+        return LocalView(
+            name, self.name, len(instance.inside), instance.waiting, instance.fence, held_for, note
+        )
+
+
+_forks = 0
+"""How often the ancestors of this process were forked with this module loaded (cheaper to ask than getpid)."""
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+_NODES: dict[str, Node] = {}
+"""The nodes of this process, by name: what a pickled lock comes back to."""
+
+
+def local_node(name: str) -> Node:
+    try:
+        return _NODES[name]
+    except KeyError:
+        raise NodeClosed(
+            f"no node {name!r} runs in this process; start it before unpickling its locks"
+        ) from None
+
+
+def _mismatch(lock: str, here: int, there: str) -> ConfigMismatch:
+    return ConfigMismatch(f"{lock!r} has a capacity of {here} here, not {there}", name=lock.partition(":")[2])
+
+
+def _card(name: str, capacity: str) -> Card:
+    card = find(name)
+    if card.capacity != capacity:
+        use = "semaphores" if card.capacity == "K" else "locks"
+        raise UsageError(f"{name} is for {use}; choose another, `soloist algorithms` lists them")
+    return card
+
+
+__all__ = ["FENCE_BITS", "Inspection", "Node", "Stats"]

@@ -1,0 +1,126 @@
+"""The wire: what nodes say to each other, and how it is cut into frames.
+
+A frame is a length of four bytes and a msgpack body. After the handshake every body is a `Batch`: what a
+node had to say to a peer in one turn of its loop, with the numbers that make the link reliable.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import msgspec
+
+from soloist.core import ProtocolError
+
+VERSION = 1
+MAX_FRAME = 4 * 1024 * 1024
+"""No honest peer sends more in one turn: a longer frame closes the connection."""
+
+_LENGTH = struct.Struct(">I")
+
+
+class Envelope(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One message of one lock's algorithm, from a site of the sender to a site of the receiver.
+
+    `counter` is the fence: merged by maximum on receipt, raised by one at each entry, it grows strictly from
+    holder to holder whatever the algorithm is. `epoch` says which generation of the lock this belongs to.
+    """
+
+    lock: str
+    capacity: int
+    epoch: int
+    counter: int
+    sender: int
+    to: int
+    body: msgspec.Raw
+
+
+class Question(msgspec.Struct, frozen=True, array_like=True, tag="ask", gc=False):
+    """What do you know of this lock (or of all, for an empty name)?"""
+
+    number: int
+    lock: str
+
+
+class LocalView(msgspec.Struct, frozen=True, array_like=True):
+    """What one node knows of one lock."""
+
+    lock: str
+    node: str
+    holding: int
+    waiting: int
+    fence: int
+    held_for: float | None
+    note: str | None
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True, tag="tell"):
+    """The answer to a question."""
+
+    number: int
+    views: list[LocalView]
+    more: bool = False
+    """Whether another part of the answer follows."""
+
+
+class Refusal(msgspec.Struct, frozen=True, array_like=True, tag="no", gc=False):
+    """What you said of this lock cannot be: here it has another capacity."""
+
+    lock: str
+    capacity: int
+
+
+Control = Question | Answer | Refusal
+
+
+class Batch(msgspec.Struct, frozen=True, array_like=True):
+    """What is said in one turn. `number` counts the batches of a link from 1; 0 is a bare acknowledgement."""
+
+    number: int
+    acknowledged: int
+    envelopes: list[Envelope]
+    control: list[Control]
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode_batch = msgspec.msgpack.Decoder(Batch).decode
+
+
+def frame(body: bytes) -> bytes:
+    return _LENGTH.pack(len(body)) + body
+
+
+class Frames:
+    """Cuts a stream of bytes into frames."""
+
+    def __init__(self, limit: int = MAX_FRAME) -> None:
+        self.limit = limit
+        self.buffer = bytearray()
+
+    def feed(self, data: bytes | bytearray | memoryview) -> Iterator[memoryview]:
+        """Whole frames. They are not copied: what they show is theirs only until `data` is used again."""
+        if self.buffer:
+            self.buffer += data
+            if self._end(self.buffer, 0) > len(self.buffer):
+                return
+            data, self.buffer = self.buffer, bytearray()
+        view, start = memoryview(data), 0
+        while (end := self._end(view, start)) <= len(view):
+            yield view[start + 4 : end]
+            start = end
+        if start < len(view):
+            self.buffer += view[start:]
+
+    def is_one(self, data: memoryview, size: int) -> bool:
+        """Whether this, of so many bytes, is one whole frame and no more."""
+        return not self.buffer and 4 <= size <= self.limit and _LENGTH.unpack_from(data)[0] == size - 4
+
+    def _end(self, data: bytearray | memoryview, start: int) -> int:
+        """Where the frame ends that begins there, as far as one can tell."""
+        if len(data) - start < 4:
+            return start + 4
+        (length,) = _LENGTH.unpack_from(data, start)
+        if length > self.limit:
+            raise ProtocolError(f"a frame of {length} bytes; the limit is {self.limit}")
+        return start + 4 + int(length)

@@ -16,8 +16,10 @@ MAY_IMPORT = {
     "network": {"core", "structures", "algorithms"},
     "sim": {"core", "structures", "algorithms", "network"},
     "check": {"core", "structures", "algorithms", "network"},
-    "bench": {"core", "structures", "algorithms", "network", "sim", "check"},
-    "cli": {"core", "structures", "algorithms", "network", "sim", "check", "bench"},
+    "net": {"core", "structures", "algorithms"},
+    "demo": {"core", "algorithms", "net"},
+    "bench": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo"},
+    "cli": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo", "bench"},
 }
 PURE = ("core", "structures", "algorithms")
 IMPURE_MODULES = {"asyncio", "random", "time", "socket", "logging", "threading", "os", "subprocess"}

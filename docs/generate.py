@@ -1,0 +1,173 @@
+"""Writes the pages that come from the code: one an algorithm, the errata, and the picture.
+
+    make pages                       all of them
+    python docs/generate.py lamport  the page of one algorithm
+
+Everything is deterministic: the same code writes the same bytes, and a test says where a page is out of date.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+
+from soloist.algorithms import CATALOGUE, Card, find
+from soloist.algorithms.printed import ERRATA, Erratum
+from soloist.check import Limits, Report, check
+from soloist.cli import main
+from soloist.network import Constant, Network
+from soloist.sim import Experiment, Saturated, Thinking, simulate
+
+DOCS = Path(__file__).parent
+TRACES = DOCS.parent / "tests" / "traces"
+SIZES = (5, 10, 30)
+PICTURE = [
+    "compare",
+    "lamport",
+    "ricart-agrawala",
+    "suzuki-kasami",
+    "naimi-trehel",
+    "raymond-tree",
+    "--nodes",
+    "15",
+    "--rate",
+    "0.1",
+    "--saturate",
+    "--latency",
+    "lognormal:1ms,0.5",
+    "--replications",
+    "3",
+]
+
+
+def k_of(card: Card) -> int:
+    return 2 if card.capacity == "K" else 1
+
+
+def page(card: Card) -> str:
+    story = inspect.getdoc(sys.modules[card.process.__module__]) or ""
+    idea, _, rest = story.partition("\n")
+    parts = [
+        f"# {card.title}",
+        f"`{card.name}`: {idea.split(': ', 1)[-1]}",
+        f"*{card.paper}.* Rules as in: {card.section}.",
+        facts(card),
+        "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
+        "## Measured\n\n" + figures(card),
+        "## Step by step\n\n```text\n" + (TRACES / f"{card.name}.txt").read_text().strip() + "\n```",
+    ]
+    if errata := [e for e in ERRATA if e.algorithm == card.name]:
+        links = "\n".join(f"- [{e.code}](../errata.md#{anchor(e)}): {e.text}" for e in errata)
+        parts.insert(5, "## Errata\n\nWhat is printed elsewhere, and fails:\n\n" + links)
+    return "\n\n".join(parts) + "\n"
+
+
+def facts(card: Card) -> str:
+    rows = {
+        "family": card.family,
+        "inside together": "one" if card.capacity == "1" else "K",
+        "links": "FIFO" if card.channels == "fifo" else "any order",
+        "structure": card.structure,
+        "failures tolerated": card.tolerates,
+        "messages per entry, at most": card.bound.text,
+        "at light load": card.light.text
+        if card.light
+        else "unbounded: it sends messages even when nobody asks",
+        "at heavy load": card.heavy.text if card.heavy else "see below",
+        "order of entries": card.fairness,
+        **{f"option `{option.name}`": option.help.replace("|", "\\|") for option in card.options},
+    }
+    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+
+
+def figures(card: Card) -> str:
+    k = k_of(card)
+    lines = [
+        f"Messages per entry{f', K={k}' if k > 1 else ''}: theory in brackets. `sync` is the synchronisation delay in message "
+        "delays.\n",
+        "| N | light load (rate 0.001) | saturated | sync | words per message |",
+        "|---|---|---|---|---|",
+    ]
+    for n in SIZES:
+        size = card.size(n, k)
+        network = Network(Constant(0.001), fifo=card.channels == "fifo")
+        heavy = simulate(Experiment(card.name, n, k, workload=Saturated(), network=network, entries=1000))
+        if card.light:
+            light = simulate(
+                Experiment(card.name, n, k, workload=Thinking(0.001), network=network, entries=1000)
+            )
+            rare = f"{light.messages_per_entry.mean:.2f} ({card.light(size):.2f})"
+        else:
+            rare = "no limit"
+        under_load = f" ({card.heavy(size):.2f})" if card.heavy else ""
+        sync = "-" if heavy.sync_delay.mean is None else f"{heavy.sync_delay.mean / 0.001:.2f}"
+        lines.append(
+            f"| {n} | {rare} | {heavy.messages_per_entry.mean:.2f}{under_load} "
+            f"| {sync} | {heavy.words_per_message or 0:.2f} |"
+        )
+    command = (
+        f"soloist simulate {card.name} --nodes 10{f' --k {k}' if k > 1 else ''} --rate 0.001 --entries 1000"
+    )
+    return "\n".join(lines) + f"\n\nAs `{command}` and with `--saturate`."
+
+
+def anchor(erratum: Erratum) -> str:
+    return f"{erratum.algorithm}-{erratum.code}".lower()
+
+
+def refute(erratum: Erratum) -> Report:
+    return check(
+        erratum.card,
+        nodes=erratum.nodes,
+        rounds=erratum.rounds,
+        k=erratum.k,
+        channels=erratum.channels,
+        options=erratum.options,
+        limits=Limits(states=3_000_000, seconds=600),
+    )
+
+
+def section(erratum: Erratum, report: Report) -> str:
+    """One erratum, with the shortest run that shows it."""
+    steps = "\n".join(
+        line
+        for number, step in enumerate(report.trace, start=1)
+        for line in (f"{number:>3}  {step.command}", *(f"       {event}" for event in step.events))
+    )
+    again = f" From step {report.loop + 1} on it repeats itself." if report.loop is not None else ""
+    rounds = ",".join(map(str, report.rounds))
+    return (
+        f"### {erratum.algorithm} {erratum.code} {{ #{anchor(erratum)} }}\n\n"
+        f"**Against** {erratum.text}.\n\n"
+        f"**What is printed**: {erratum.says}\n\n"
+        f"**What comes of it**: {report.property} is violated after {len(report.trace)} steps "
+        f"(N={erratum.nodes}, requests {rounds}, {report.channels} links). {report.reason}{again}\n\n"
+        f"```text\n{steps}\n```\n\n"
+        f"**Repair**: {erratum.repair}\n"
+    )
+
+
+def errata_page() -> str:
+    intro = (
+        "# Errata\n\nWhat the papers and the survey print, and what fails. Each entry is an algorithm of its own, with this one error "
+        "put back into the repaired version; the run is the shortest that the checker finds. `soloist check NAME --printed` "
+        "checks a text with all its errors.\n\nSites are numbered from 0. *The survey* is the survey of 21 algorithms of 1993. "
+        "Where an original paper was not at hand, the entry says so: the claim is then against the text named, and no other.\n"
+    )
+    return intro + "\n" + "\n".join(section(erratum, refute(erratum)) for erratum in ERRATA)
+
+
+def write(names: list[str]) -> None:
+    (DOCS / "algorithms").mkdir(exist_ok=True)
+    for name in names or CATALOGUE:
+        print(f"docs/algorithms/{name}.md")
+        (DOCS / "algorithms" / f"{name}.md").write_text(page(find(name)))
+    if not names:
+        print("docs/errata.md")
+        (DOCS / "errata.md").write_text(errata_page())
+        main([*PICTURE, "--picture", str(DOCS / "comparison.svg")])
+
+
+if __name__ == "__main__":
+    write(sys.argv[1:])

@@ -1,0 +1,77 @@
+"""Large clusters and many names."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from .crew import employ
+from .helpers import Exclusion, assert_at_rest, memory_cluster, run
+
+NAMES = 10_000
+KIBIBYTES_PER_NAME = 20
+"""Most memory that an idle name may take at one node."""
+
+
+@pytest.mark.parametrize("algorithm", ["naimi-trehel", "suzuki-kasami", "maekawa"])
+def test_two_hundred_nodes_in_one_process(algorithm: str) -> None:
+    names = [f"n{number:03}" for number in range(200)]
+
+    async def main() -> None:
+        async with memory_cluster(names, algorithm=algorithm) as nodes:
+            exclusion = Exclusion()
+            await asyncio.gather(*(exclusion.visit(node, node.lock("x"), 2) for node in nodes))
+            assert sorted(exclusion.owners) == sorted(names * 2)
+            await asyncio.sleep(0.01)
+            assert_at_rest(nodes)
+
+    run(main(), 55)
+
+
+def test_thirty_processes_over_tcp(tmp_path: Path) -> None:
+    outcome = employ(30, 10, tmp_path / "log", seconds=100)
+    seen = outcome.testimony
+    assert seen.most_inside == 1
+    assert seen.fences_grow
+    assert set(seen.by_worker.values()) == {10}
+    assert len(seen.by_worker) == 30
+
+
+def memory_of_idle_names(names: int) -> float:
+    """Bytes that an idle name takes at one of five nodes, once each node has used it."""
+
+    async def main() -> float:
+        async with memory_cluster("abcde") as nodes:
+            async with nodes[0].lock("first"):  # caches and the like
+                pass
+            gc.collect()
+            tracemalloc.start()
+            try:
+                before, _ = tracemalloc.get_traced_memory()
+                for number in range(names):
+                    for node in nodes:
+                        async with node.lock(f"name-{number}"):
+                            pass
+                gc.collect()
+                after, _ = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+            assert all(len(node.instances) >= names for node in nodes)
+            assert_at_rest(nodes)
+            return (after - before) / names / len(nodes)
+
+    return run(main(), 300)
+
+
+def test_idle_names_cost_little() -> None:
+    size = memory_of_idle_names(NAMES // 10)
+    print(f"{size / 1024:.2f} KiB for each idle name at each of 5 nodes")
+    assert size < KIBIBYTES_PER_NAME * 1024
+
+
+if __name__ == "__main__":  # python -m net.test_scale: the whole figure
+    print(f"{NAMES} names at 5 nodes: {memory_of_idle_names(NAMES) / 1024:.2f} KiB a name and node")

@@ -1,0 +1,151 @@
+"""The conformance suite: what every algorithm of the catalogue must show, from its card alone.
+
+Safety, deadlock, livelock, starvation and the fence by exhaustive check; the card's message formulas by
+simulation; traces that one seed reproduces. An algorithm added to the catalogue is tested from then on.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from soloist.algorithms import CATALOGUE, Card, find
+from soloist.algorithms.printed import ERRATA, PRINTED, Erratum
+from soloist.check import PROPERTIES, Limits, check
+from soloist.core.trace import Recorder
+from soloist.network import Constant, Exponential, Network
+from soloist.sim import Experiment, Result, Saturated, Thinking, simulate
+from tests.pages import DOCS, generate
+
+ALL = sorted(CATALOGUE)
+ENTRIES = 1500
+LIMITS = Limits(states=3_000_000, seconds=600)
+SAFETY = ("exclusion", "error", "deadlock", "capacity", "livelock", "fence")
+
+
+def k_of(card: Card, n: int) -> int:
+    """The capacity to test with: two, where the algorithm allows it and somebody has to wait."""
+    return min(2, n - 1) if card.capacity == "K" else 1
+
+
+def promises(card: Card) -> list[str] | None:
+    """All of them, but for an algorithm that serves nobody who asks alone: there, not liveness."""
+    return [p for p in PROPERTIES if p in SAFETY] if card.everybody_asks else None
+
+
+def assert_holds(card: Card, n: int, rounds: int) -> None:
+    report = check(card, nodes=n, rounds=rounds, k=k_of(card, n), properties=promises(card), limits=LIMITS)
+    assert report.verdict == "holds", f"{report.property}: {report.reason}\n{report.script}"
+    assert report.max_inside == k_of(card, n)
+    assert report.vacuity is not None
+    assert not report.vacuity.phases_unreached
+
+
+# Exhaustive checks.
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_two_sites_with_two_requests_each(name: str) -> None:
+    assert_holds(find(name), 2, rounds=2)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_three_sites_with_one_request_each(name: str) -> None:
+    assert_holds(find(name), 3, rounds=1)
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if CATALOGUE[name].channels == "fifo"])
+def test_an_algorithm_that_asks_for_fifo_breaks_without_it(name: str) -> None:
+    """A card that asks for more than the algorithm needs would be wrong, too."""
+    card = find(name)
+    for n, rounds in ((2, 1), (2, 2), (3, 1), (3, 2)):
+        report = check(card, nodes=n, rounds=rounds, k=k_of(card, n), channels="any", limits=LIMITS)
+        if report.verdict == "violated":
+            return
+    pytest.fail(f"{name} claims to need FIFO links, but holds without them")
+
+
+# Messages per entry.
+
+
+def measured(card: Card, n: int, load: Thinking | Saturated) -> Result:
+    network = Network(Constant(0.001), fifo=card.channels == "fifo")
+    return simulate(
+        Experiment(
+            card.name, n, k_of(card, n), workload=load, network=network, entries=ENTRIES, replications=4
+        )
+    )
+
+
+@pytest.mark.parametrize("n", [5, 10, 30])
+@pytest.mark.parametrize("name", [name for name in ALL if CATALOGUE[name].light])
+def test_light_load_costs_what_the_card_says(name: str, n: int) -> None:
+    card = find(name)
+    assert card.light
+    theory = card.light(card.size(n, k_of(card, n)))
+    figure = measured(card, n, Thinking(0.001)).messages_per_entry
+    assert figure.mean == pytest.approx(theory, rel=0.04, abs=0.02)
+
+
+@pytest.mark.parametrize("n", [5, 10, 30])
+@pytest.mark.parametrize("name", ALL)
+def test_heavy_load_stays_within_the_bound(name: str, n: int) -> None:
+    """The simulator itself raises where the card's bound, exclusion, service or order is broken."""
+    card = find(name)
+    result = measured(card, n, Saturated())
+    assert result.fairness.jain > 0.5, "some site hardly ever gets in"
+    if card.heavy:
+        theory = card.heavy(card.size(n, k_of(card, n)))
+        assert result.messages_per_entry.mean == pytest.approx(theory, rel=0.03)
+
+
+# Determinism.
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_same_seed_gives_the_same_trace(name: str) -> None:
+    card = find(name)
+    network = Network(Exponential(0.001), fifo=card.channels == "fifo")
+    experiment = Experiment(name, 5, k_of(card, 5), workload=Thinking(20.0), network=network, entries=60)
+
+    def trace(of: Experiment) -> list[str]:
+        recorder = Recorder()
+        simulate(of, recorder=recorder)
+        return recorder.lines()
+
+    assert trace(experiment) == trace(experiment)
+    assert trace(experiment) != trace(msgspec.structs.replace(experiment, seed=2))
+
+
+# As printed.
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=lambda e: f"{e.algorithm}-{e.code}")
+def test_an_erratum_fails_as_it_says(erratum: Erratum) -> None:
+    report = generate.refute(erratum)
+    assert (report.verdict, report.property) == ("violated", erratum.breaks)
+    section = generate.section(erratum, report)
+    assert section in (DOCS / "errata.md").read_text(), "docs/errata.md is out of date: make pages"
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=lambda e: f"{e.algorithm}-{e.code}")
+def test_the_repaired_algorithm_holds_where_the_erratum_fails(erratum: Erratum) -> None:
+    card = find(erratum.algorithm)
+    report = check(
+        card,
+        nodes=erratum.nodes,
+        rounds=erratum.rounds,
+        k=erratum.k,
+        channels=erratum.channels,
+        options=erratum.options,
+        properties=promises(card),
+        limits=LIMITS,
+    )
+    assert report.verdict == "holds", f"{report.property}: {report.reason}\n{report.script}"
+
+
+def test_what_is_printed_is_kept_apart() -> None:
+    assert set(PRINTED) <= set(CATALOGUE)
+    assert {erratum.algorithm for erratum in ERRATA} == set(PRINTED)
+    for name, card in PRINTED.items():
+        assert card.process is not find(name).process

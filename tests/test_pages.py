@@ -1,0 +1,18 @@
+"""The pages that come from the code are up to date; `make pages` writes them. (The errata: test_conformance.)"""
+
+from __future__ import annotations
+
+import pytest
+
+from soloist.algorithms import CATALOGUE, find
+from tests.pages import DOCS, generate
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_the_page_of_an_algorithm_is_what_the_code_says(name: str) -> None:
+    page = (DOCS / "algorithms" / f"{name}.md").read_text()
+    assert page == generate.page(find(name)), f"out of date: python docs/generate.py {name}"
+
+
+def test_there_is_no_page_too_many() -> None:
+    assert {path.stem for path in (DOCS / "algorithms").glob("*.md")} == set(CATALOGUE)

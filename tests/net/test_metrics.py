@@ -56,6 +56,13 @@ def test_metrics_count_what_happened() -> None:
                 await asyncio.gather(waiting, return_exceptions=True)
                 held = figures(metrics[0].text())["soloist_held"]
             assert held == 1
+
+            def nothing_under_way() -> bool:
+                a, b = (figures(each.text()) for each in metrics)
+                sent, received = "soloist_messages_sent_total", "soloist_messages_received_total"
+                return a[sent] == b[received] and b[sent] == a[received]
+
+            await eventually(nothing_under_way)
             return [figures(each.text()) for each in metrics]
 
     a, b = run(scenario())

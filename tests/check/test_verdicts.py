@@ -61,6 +61,16 @@ def test_lamport_holds(nodes: int, rounds: int | tuple[int, ...]) -> None:
     assert report.properties["timestamp"] == "holds"
 
 
+@pytest.mark.soak
+def test_lamport_holds_with_three_sites_and_two_rounds() -> None:
+    report = check(CATALOGUE["lamport"], nodes=3, rounds=2)
+    assert (report.verdict, report.property, report.max_inside) == ("holds", None, 1)
+    assert all(outcome.startswith("holds") for outcome in report.properties.values())
+    assert report.vacuity is not None
+    assert not report.vacuity.messages_unreached
+    assert not report.vacuity.phases_unreached
+
+
 @pytest.mark.parametrize("name", FIVE)
 def test_one_site_alone(name: str) -> None:
     report = check(CATALOGUE[name], nodes=1, rounds=3)

@@ -54,7 +54,7 @@ def check(
     no_reduction: Annotated[
         Names,
         typer.Option(
-            "--no-reduction", metavar="NAME", help="Search without messages, clocks, receiver, or all."
+            "--no-reduction", metavar="NAME", help="Search without messages, values, clocks, early, receiver, or all."
         ),
     ] = None,
     worst: Annotated[

@@ -54,7 +54,9 @@ def check(
     no_reduction: Annotated[
         Names,
         typer.Option(
-            "--no-reduction", metavar="NAME", help="Search without messages, values, clocks, early, receiver, or all."
+            "--no-reduction",
+            metavar="NAME",
+            help="Search without messages, values, clocks, early, receiver, or all.",
         ),
     ] = None,
     worst: Annotated[

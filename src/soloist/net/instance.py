@@ -22,6 +22,7 @@ from soloist.core import IDLE, Message, Outbox, Port, Process, ProtocolError, Se
 
 FENCE_BITS = 40
 """fence = epoch << 40 | counter: below 2^63, and a new epoch is above all that was before."""
+COUNTERS = 1 << FENCE_BITS
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -35,14 +36,11 @@ class Layout(msgspec.Struct, frozen=True):
     me: int
     offset: int
     rounds: int
+    sites: int
 
     @classmethod
     def of(cls, lock: str, nodes: int, me: int, capacity: int) -> Layout:
         return _layout(nodes, me, zlib.crc32(lock.encode()) % nodes, capacity)
-
-    @property
-    def sites(self) -> int:
-        return self.nodes * self.rounds
 
     def host(self, site: Site) -> int:
         return (site + self.offset) % self.nodes
@@ -55,7 +53,7 @@ class Layout(msgspec.Struct, frozen=True):
 @cache
 def _layout(nodes: int, me: int, offset: int, rounds: int) -> Layout:
     """There are few, and locks are many."""
-    return Layout(nodes, me, offset, rounds)
+    return Layout(nodes, me, offset, rounds, nodes * rounds)
 
 
 class Grant(msgspec.Struct):
@@ -68,12 +66,10 @@ class Grant(msgspec.Struct):
     released: bool = False
 
 
-class Waiter:
+class Waiter(msgspec.Struct, eq=False):
     """A caller in the local queue. It is granted or failed, once, unless it is withdrawn before."""
 
-    __slots__ = ("gone",)
-
-    gone: bool
+    gone: bool = False
     """Served or withdrawn: no longer waiting."""
 
     def granted(self, grant: Grant) -> None:
@@ -235,7 +231,7 @@ class Instance:
     def deliver(self, sender: Site, to: Site, counter: int, body: msgspec.Raw) -> None:
         if to not in self.ports or not 0 <= sender < self.layout.sites:
             raise ProtocolError(f"{self.lock!r}: site {to} is not here, or site {sender} is nowhere")
-        if not 0 <= counter < 1 << FENCE_BITS:
+        if not 0 <= counter < COUNTERS:
             raise ProtocolError(f"{self.lock!r}: a counter of {counter}")
         message = self.decode(body)
         self.unheard = 0

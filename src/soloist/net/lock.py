@@ -39,16 +39,12 @@ def _check_timeout(timeout: float | None) -> None:
         raise UsageError(f"timeout must not be negative, but is {timeout}; None waits for ever, 0 tries once")
 
 
-class Ticket(Waiter):
+class Ticket(Waiter, eq=False):
     """A caller's place in the queue. Where the grant comes at once, nothing is waited for, and no future made."""
 
-    __slots__ = ("error", "future", "grant")
-
-    def __init__(self) -> None:
-        self.gone = False
-        self.grant: Grant | None = None
-        self.error: Exception | None = None
-        self.future: asyncio.Future[None] | None = None
+    grant: Grant | None = None
+    error: Exception | None = None
+    future: asyncio.Future[None] | None = None
 
     def granted(self, grant: Grant) -> None:
         self.grant = grant
@@ -97,7 +93,7 @@ class Hold:
         self._node = lock.node
         self._lock = lock
         self._grants = grants
-        self._task = lock.node.task()
+        self._task = lock.node.current_task()
         self.key: tuple[str, object] = (lock.instance_name, OWNER.get() or self._task)
         """The instance and whoever holds it."""
         lock.node.register(self)
@@ -254,15 +250,16 @@ class Lock:
         if timeout is not None:
             _check_timeout(timeout)
         self.node.check_usable()
-        if self.capacity == 1 and self.locked() and self.node.held_by(self.instance_name, owner()):
+        name, node = self.instance_name, self.node
+        if name in node.holds and self.capacity == 1 and node.held_by(name, owner()):
             raise WouldDeadlock(
                 f"this task holds {self.name!r} already and would wait for itself; rlock() allows that",
                 name=self.name,
             )
-        if self.node.deaf(self.instance_name):
-            await self.node.listen()
+        if node.deaf(name):
+            await node.listen()
         ticket = None
-        if self.permits == 1 and not self.node.behind:
+        if self.permits == 1 and not node.behind:
             ticket = self._ask()
             if ticket.grant:  # it was here, and free: nothing that waiting needs is made
                 return Hold(self, [ticket.grant])

@@ -175,7 +175,8 @@ class Node:
         """Raise if this node is no longer, or is in the child of a fork, where its connections are not."""
         if self._closed:
             raise NodeClosed(f"node {self.name!r} is closed")
-        self.check_process()
+        if self._forks != _forks:
+            self.check_process()
         if self._loop is None:
             raise NodeClosed(f"node {self.name!r} has not been started; use it with `async with`")
 
@@ -244,7 +245,7 @@ class Node:
     # What locks ask of their node.
 
     def request(self, lock: str, capacity: int, waiter: Waiter) -> Waiter:
-        self.check_usable()
+        """For a caller who has checked that this node is usable."""
         instance = self.instances.get(lock)
         if instance is None or instance.capacity != capacity:
             if instance is None and begins(self._card_for(capacity)):
@@ -254,14 +255,17 @@ class Node:
         try:
             return instance.request(waiter)
         finally:
-            self._speak(late)
+            if self._outgoing:
+                self._speak(late)
+            else:
+                self._flushing = late
 
     def withdraw(self, lock: str, waiter: Waiter) -> None:
         if not self._closed:
             self.instances[lock].withdraw(waiter)
 
-    def task(self) -> asyncio.Task[Any] | None:
-        """The task that runs now (which asyncio finds faster if it is told in which loop)."""
+    def current_task(self) -> asyncio.Task[Any] | None:
+        """asyncio finds it faster if it is told in which loop."""
         return asyncio.current_task(self._loop)
 
     def future(self) -> asyncio.Future[None]:
@@ -301,7 +305,10 @@ class Node:
         try:
             self.instances[lock].release(grant)
         finally:
-            self._speak(late)
+            if self._outgoing:
+                self._speak(late)
+            else:
+                self._flushing = late
 
     def register(self, hold: Hold) -> None:
         if self._closed:  # between the grant and now
@@ -352,14 +359,14 @@ class Node:
         """Where an algorithm says something before anybody asks, all nodes must hear that the lock exists."""
         for host in range(len(self.members)):
             if host != self.me:
-                self._post(host, Envelope(lock, capacity, self.epoch, 0, 0, 0, msgspec.Raw(WAKE)))
+                envelope = Envelope(lock, capacity, self.epoch, 0, 0, 0, msgspec.Raw(WAKE))
+                self._outgoing.setdefault(host, []).append(envelope)
+        self._flush_soon()
 
     def _dispatched(self, instance: Instance, host: int, sender: int, to: int, body: bytes) -> None:
         """What an instance has to say to another node."""
         lock, capacity, epoch, counter = instance.lock, instance.capacity, instance.epoch, instance.counter
-        self._post(host, Envelope(lock, capacity, epoch, counter, sender, to, msgspec.Raw(body)))
-
-    def _post(self, host: int, envelope: Envelope) -> None:
+        envelope = Envelope(lock, capacity, epoch, counter, sender, to, msgspec.Raw(body))
         self._outgoing.setdefault(host, []).append(envelope)
         if not self._flushing:
             self._flush_soon()
@@ -377,9 +384,7 @@ class Node:
 
         So a lock is handed over without delay, and whoever uses many locks at a time still sends few batches.
         """
-        if not self._outgoing:
-            self._flushing = late
-        elif self._eager:
+        if self._eager:
             self._eager -= 1
             self._send_all()
             self._flushing = late
@@ -398,13 +403,14 @@ class Node:
         """One batch a peer for all that is to be said."""
         outgoing, control_of = self._outgoing, self._control
         self._outgoing, self._control = {}, {}
+        stats, transport = self.stats, self.transport
         for host, envelopes in outgoing.items():
             peer = self.members[host]
-            self.stats.messages_sent += len(envelopes)
+            stats.messages_sent += len(envelopes)
             for start in range(0, len(envelopes), MOST_ENVELOPES):
-                self.stats.batches_sent += 1
-                self.transport.send(peer, envelopes[start : start + MOST_ENVELOPES], [])
-            if self.transport.backlog(peer) > HIGH_WATER:
+                stats.batches_sent += 1
+                transport.send(peer, envelopes[start : start + MOST_ENVELOPES], [])
+            if transport.backlog(peer) > HIGH_WATER:
                 self.behind.add(peer)
         for peer, control in control_of.items():
             for each in control:

@@ -330,7 +330,8 @@ class Connection(asyncio.BufferedProtocol):
         if self.paused or number <= self.written:
             return
         self.written = number
-        self._put(body)
+        if self.wire and not self.wire.is_closing():
+            self.wire.write(frame(body))
 
     def _batch(self, body: memoryview) -> None:
         assert self.peer

@@ -1,0 +1,238 @@
+"""The lock benchmark runs and reports everything it should. What it measures is not judged here."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections import deque
+from typing import cast
+
+import pytest
+
+from soloist.bench import lock_central, lock_memory, lock_peers, locks
+from soloist.bench.lock_crew import Crew
+from soloist.bench.lock_figures import contention, in_order, overlaps, p50_p99
+from soloist.bench.lock_workers import Done, Job
+from soloist.core import UsageError
+
+MILLION = 1_000_000
+
+
+def done(*visits: tuple[float, float], end: float = 100) -> Done:
+    """A process with one task that was inside from … to … (milliseconds)."""
+    return Done(end=int(end * MILLION), visits=[[(int(a * MILLION), int(b * MILLION)) for a, b in visits]])
+
+
+# Figures.
+
+
+def test_visits_are_put_in_order_and_overlaps_are_seen() -> None:
+    visits = in_order([done((1, 2), (5, 6)), done((3, 4))])
+    assert [visit.process for visit in visits] == [0, 1, 0]
+    assert overlaps(visits) == 0
+    assert overlaps(in_order([done((1, 4)), done((3, 5))])) == 1
+
+
+def test_fairness_counts_only_the_time_when_all_are_at_it() -> None:
+    """100 ms, of which the first fifth is warming up; what was begun before the end is not waited for."""
+    busy = done((5, 6), (30, 31), (32, 33), (34, 35), (50, 51))
+    other = done((40, 41), (60, 61), (101, 102))
+    found = contention([busy, other], 0.1)
+    assert found.processes == 2
+    assert found.entries_per_second == pytest.approx(6 / 0.08)
+    assert found.longest_run == 3
+    assert found.jain == pytest.approx(36 / (2 * (16 + 4)))
+
+
+def test_no_visit_is_no_division_by_zero() -> None:
+    found = contention([Done(end=MILLION), Done(end=MILLION)], 0.001)
+    assert (found.entries_per_second, found.jain, found.longest_run) == (0, 0, 0)
+    assert p50_p99([]) == (None, None)
+
+
+def test_percentiles_are_in_microseconds() -> None:
+    assert p50_p99([each * 1000 for each in range(101)]) == (pytest.approx(50), pytest.approx(99))
+
+
+# Goals.
+
+
+def row(system: str, setting: str, pair: float, rate: float, hand_off: float) -> locks.Row:
+    return locks.Row(system, setting, pair, [locks.Contended(8, rate, 0.98, 2)], hand_off, hand_off)
+
+
+def test_goals_are_ratios_of_one_run() -> None:
+    rows = [
+        row("naimi-trehel", "asyncio", 3, 4000, 100),
+        row("central", "any", 50, 5000, 200),
+        row("redis-py", "any", 200, 1000, 50_000),
+    ]
+    found = {(bar.what, bar.ours): bar for bar in locks.bars(rows)}
+    assert {what: (bar.value, bar.met) for (what, _), bar in found.items()} == {
+        "re-entry / redis-py's pair": (pytest.approx(0.015), True),
+        "hand-off p50 / central": (pytest.approx(0.5), True),
+        "entries/s at 8 / central": (pytest.approx(0.8), False),
+        "Jain index at 8": (0.98, False),
+        "longest run at 8": (2, True),
+    }
+    columns, cells = locks.bar_table(list(found.values()))
+    assert all(len(each) == len(columns) for each in cells)
+
+
+def test_what_is_missing_has_no_part_in_the_goals() -> None:
+    rows = [row("naimi-trehel", "asyncio", 3, 4000, 100), locks.Row("redis-py", "any", missing="apt-get …")]
+    assert "re-entry / redis-py's pair" not in {bar.what for bar in locks.bars(rows)}
+
+
+# Runs.
+
+
+@pytest.mark.parametrize("loop", locks.LOOPS)
+def test_ours_gives_all_figures(loop: str) -> None:
+    for name in locks.OURS:
+        tried = locks.System(name, loop, loop)
+        found = locks.sample(tried, (2, 3), seconds=0.1)
+        if tried.missing():
+            assert (loop, found.missing) == ("uvloop", "pip install uvloop")
+        else:
+            assert_complete(found)
+            assert all(each.messages_per_entry is not None for each in found.contended)
+
+
+def test_the_central_server_gives_all_figures() -> None:
+    assert_complete(locks.sample(system("central"), (2,), seconds=0.1))
+
+
+@pytest.mark.parametrize("peer", [peer for peer in lock_peers.PEERS if peer.programs], ids=lambda p: p.name)
+def test_a_peer_gives_all_figures_or_says_how_to_install_it(peer: lock_peers.Peer) -> None:
+    found = locks.sample(system(peer.name), (2,), seconds=0.3)
+    if missing := peer.missing():
+        assert found.missing == missing
+        assert "install" in missing
+    else:
+        assert_complete(found, hand_off=peer.name != "redis-py")  # which polls too seldom for so short a run
+
+
+def test_bare_messages_are_timed() -> None:
+    [found] = [each for each in locks.systems() if each.bare and each.loop == "asyncio"]
+    measured = locks.sample(found, (2,), seconds=0.1)
+    assert measured.missing is None
+    assert measured.hand_off_p50_us is not None
+
+
+def test_rounds_give_one_row_a_system() -> None:
+    steps: list[tuple[int, int]] = []
+    rows = locks.measure(
+        (2,), 0.05, 2, ["naimi-trehel", "central"], lambda done, total: steps.append((done, total))
+    )
+    names = [(row.system, row.missing) for row in rows]
+    assert [name for name, _ in names] == ["naimi-trehel", "naimi-trehel", "central"]
+    assert steps[-1] == (6, 6)
+    columns, cells = locks.table(rows, (2,))
+    assert all(len(each) == len(columns) for each in cells)
+
+
+def test_locality_gives_a_row_for_each_setting() -> None:
+    rows = locks.measure_locality((0, 2), processes=2, tasks=2, seconds=0.2, rounds=1)
+    assert [each.locality for each in rows] == [0, 2]
+    assert all(each.entries_per_second > 0 and each.messages_per_entry > 0 for each in rows)
+
+
+def test_idle_locks_cost_some_memory() -> None:
+    found = lock_memory.measure(names=500, nodes=2)
+    assert (found.names, found.nodes) == (500, 2)
+    assert found.bytes_per_name > 0
+
+
+def assert_complete(row: locks.Row, hand_off: bool = True) -> None:
+    assert row.missing is None
+    assert row.pair_us is not None
+    assert row.contended
+    assert all(each.entries_per_second > 0 and 0 < each.jain <= 1 for each in row.contended)
+    assert all(each.longest_run >= 1 for each in row.contended)
+    if hand_off:
+        assert row.hand_off_p50_us is not None
+        assert row.hand_off_p99_us is not None
+    assert row.overlaps == 0
+
+
+def system(name: str) -> locks.System:
+    return next(each for each in locks.systems() if each.name == name)
+
+
+# What goes wrong.
+
+
+def test_a_name_that_nobody_has_is_refused() -> None:
+    with pytest.raises(UsageError, match="unknown system 'reddis-py'; did you mean redis-py"):
+        locks.measure(only=["reddis-py"])
+
+
+def test_a_server_that_does_not_start_is_said_and_does_no_harm() -> None:
+    broken = lock_peers.Peer(
+        "broken", "none", lock_peers.Etcd, lambda directory, port: [sys.executable, "-c", "print('no luck')"]
+    )
+    found = locks.sample(locks.System("broken", "none", peer=broken), (2,), seconds=0.05)
+    assert found.missing == "failed: its server did not start: no luck"
+
+
+def test_a_client_that_fails_is_said() -> None:
+    with Crew(1, "asyncio") as crew, pytest.raises(RuntimeError, match="StopIteration"):
+        crew.run([Job("pair", "nobody", "1")], 0.05)
+    assert all(worker.returncode is not None for worker in crew.workers)
+
+
+# The central server.
+
+
+class Wire:
+    """Counts the grants that a client was sent."""
+
+    def __init__(self) -> None:
+        self.grants = 0
+
+    def write(self, data: bytes) -> None:
+        self.grants += data.count(lock_central.GRANTED)
+
+
+def test_the_central_server_serves_in_order() -> None:
+    queues: dict[bytes, deque[lock_central.Server]] = {}
+    a, b, c = clients = [lock_central.Server(queues) for _ in range(3)]
+    wires = [Wire() for _ in clients]
+    for client, wire in zip(clients, wires, strict=True):
+        client.wire = cast(asyncio.Transport, wire)
+
+    def grants() -> list[int]:
+        return [wire.grants for wire in wires]
+
+    c.data_received(b"+x\n+y\n")
+    a.data_received(b"+x")  # cut anywhere
+    a.data_received(b"\n")
+    b.data_received(b"+x\n")
+    assert grants() == [0, 0, 2]
+    c.data_received(b"-x\n+x\n")
+    assert grants() == [1, 0, 2]
+    a.data_received(b"-x\n")
+    assert grants() == [1, 1, 2]
+    b.data_received(b"-x\n")
+    assert grants() == [1, 1, 3]
+
+
+# The command.
+
+
+def soloist(*words: str) -> str:
+    command = [sys.executable, "-m", "soloist", "bench", "locks", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_command_prints_tables_and_json() -> None:
+    tiny = ("naimi-trehel", "central", "--seconds", "0.05", "--rounds", "1", "--processes", "2")
+    assert "hand-off p50 / central" in soloist(*tiny)
+    found = json.loads(soloist(*tiny, "--json"))
+    assert {row["system"] for row in found["rows"]} == {"naimi-trehel", "central"}
+    assert {"what", "value", "limit", "met"} <= set(found["bars"][0])

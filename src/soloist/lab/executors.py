@@ -1,0 +1,121 @@
+"""Who does the runs: a pool of processes, this process, somebody's executor, or a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
+
+from soloist.core import UsageError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PATIENCE = 8
+"""Seconds to wait for a scheduler to answer."""
+
+
+@contextmanager
+def opened(executor: Executor | str | None, jobs: int, runs: int) -> Iterator[Executor]:
+    """An executor to use; what is made here is also put away here."""
+    if isinstance(executor, Executor):
+        yield executor
+    elif executor is not None:
+        with dask_cluster(executor) as cluster:
+            yield cluster
+    elif jobs < 0:
+        raise UsageError(f"jobs must be at least 0 (one a core), not {jobs}")
+    elif jobs == 1:
+        yield InProcess()
+    else:
+        with process_pool(min(jobs or os.cpu_count() or 1, runs)) as pool:
+            yield pool
+
+
+class InProcess(Executor):
+    """Does the work when it is handed in: the slow and simple way, good for a debugger."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future: Future[T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def process_pool(workers: int) -> Iterator[Executor]:
+    """A pool that is gone at once when something stops the sweep: a run may take hours to end by itself."""
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, initializer=_obey_parent)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown()
+
+
+def _obey_parent() -> None:
+    """Leave Ctrl-C to the parent, and do not outlive it, not even where it is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if parent := multiprocessing.parent_process():
+
+        def follow() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=follow, daemon=True).start()
+
+
+@contextmanager
+def dask_cluster(address: str) -> Iterator[Executor]:
+    """The executor of the Dask scheduler at dask://HOST:PORT."""
+    scheme, _, place = address.partition("://")
+    if scheme != "dask" or not place.rpartition(":")[0] or not place.rpartition(":")[2].isdigit():
+        raise UsageError(f"executor {address!r} should read dask://HOST:PORT")
+    try:
+        import distributed
+    except ImportError:
+        raise UsageError("Dask is not installed: pip install 'soloist[dask]'") from None
+    with _quiet("distributed"):
+        client = _connected(distributed, place)
+        try:
+            if not client.scheduler_info(n_workers=-1)["workers"]:
+                raise UsageError(
+                    f"the Dask scheduler at {place} has no workers; start some: dask worker {place}"
+                )
+            executor: Executor = client.get_executor()
+            yield executor
+        finally:
+            client.close()  # which also makes the scheduler forget what is still waiting there
+
+
+def _connected(distributed: Any, place: str) -> Any:
+    try:
+        return distributed.Client(f"tcp://{place}", timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:  # nobody listens, no such host, or something else than Dask
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise UsageError(f"no Dask scheduler answers at {place}: {reason}") from None
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """A library's log would put pages around our one line."""
+    log = logging.getLogger(name)
+    before = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        log.setLevel(before)

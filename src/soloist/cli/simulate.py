@@ -9,6 +9,7 @@ import msgspec
 import typer
 
 from soloist.algorithms import find
+from soloist.algorithms.printed import find_printed
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options, network, workload
 from soloist.cli.output import number, print_json, progress_bar
@@ -40,6 +41,9 @@ def simulate(
     replications: arg.Replications = 1,
     jobs: arg.Jobs = 1,
     option: arg.Options = None,
+    printed: Annotated[
+        bool, typer.Option("--printed", help="Run what a paper or the survey prints, errors and all.")
+    ] = False,
     trace: Annotated[
         Path | None,
         typer.Option("--trace", metavar="FILE", help="Write every step: text, or JSON lines for *.jsonl."),
@@ -61,7 +65,7 @@ def simulate(
 
         soloist simulate suzuki-kasami -n 3 --requests 1@0,2@0.0005 --trace steps.txt
     """
-    card = find(name)
+    card = find_printed(name) if printed else find(name)
     experiment = Experiment(
         algorithm=name,
         nodes=nodes,
@@ -74,6 +78,7 @@ def simulate(
         warmup=warmup,
         seed=seed,
         replications=replications,
+        printed=printed,
     )
     recorder = None
     if trace:

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from soloist.algorithms import Card, Size, find
+from soloist.algorithms.printed import find_printed
 from soloist.core import PropertyViolated, ProtocolError, UsageError
 from soloist.core.trace import Recorder
 from soloist.network import Network
@@ -41,6 +42,8 @@ class Experiment(msgspec.Struct, frozen=True):
     warmup: int | None = None
     seed: int = 1
     replications: int = 1
+    printed: bool = False
+    """Run what a paper or the survey prints, errors and all, where that is known to differ."""
 
     def __post_init__(self) -> None:
         for name, least in (("entries", 1), ("replications", 1), ("warmup", 0), ("inside", 0)):
@@ -49,7 +52,7 @@ class Experiment(msgspec.Struct, frozen=True):
                 raise UsageError(f"{name} must be at least {least}, not {value:g}")
 
     def card(self) -> Card:
-        return find(self.algorithm)
+        return find_printed(self.algorithm) if self.printed else find(self.algorithm)
 
     def size(self) -> Size:
         return self.card().size(self.nodes, self.k, self.options)

@@ -7,7 +7,7 @@ import os
 import pickle
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 from typing import Any
 
 import pytest
@@ -28,6 +28,7 @@ from soloist.net import (
     StaleFence,
     WouldDeadlock,
 )
+from soloist.net.lock import prompt
 
 from .helpers import Exclusion, assert_at_rest, eventually, memory_cluster, memory_nodes, run, started
 
@@ -626,6 +627,81 @@ async def test_a_collector_gives_back_what_it_had_when_its_time_is_over(nodes: l
                 pytest.fail("there are only two")
         async with b.semaphore("s", 3, permits=2, timeout=5):
             pass
+
+
+@on_three_nodes
+async def test_a_try_gets_a_free_lock_wherever_it_rests(nodes: list[Node]) -> None:
+    for node in nodes * 2:
+        hold = await node.lock("x").acquire(blocking=False)
+        assert hold
+        await hold.release()
+        hold = await node.semaphore("s", 3, permits=2).acquire(timeout=0)
+        assert hold
+        await hold.release()
+
+
+@on_three_nodes
+async def test_a_try_waits_for_nobody_who_holds_it_elsewhere(nodes: list[Node]) -> None:
+    a, b, c = nodes
+    async with a.lock("x"), a.semaphore("s", 2), b.semaphore("s", 2):
+        for _ in range(3):
+            assert await b.lock("x").acquire(blocking=False) is None
+            assert await c.semaphore("s", 2).acquire(blocking=False) is None
+            assert await c.semaphore("s", 2, permits=2).acquire(blocking=False) is None
+    hold = await b.lock("x").acquire(blocking=False)
+    assert hold
+    await hold.release()
+
+
+@on_three_nodes
+async def test_of_several_tries_at_once_one_succeeds(nodes: list[Node]) -> None:
+    for _ in range(20):
+        tries = (node.lock("x").acquire(blocking=False) for node in nodes for _ in range(2))
+        holds = [hold for hold in await asyncio.gather(*tries) if hold]
+        assert len(holds) == 1
+        await holds[0].release()
+
+
+@pytest.mark.parametrize("algorithm", ["bulgannawar-vaidya", "partitioned"])
+def test_each_place_of_a_semaphore_is_one_callers_and_its_fences_grow(algorithm: str) -> None:
+    """Several holders cannot be ordered by one number; those of one place can."""
+    fences: dict[int | None, int] = {}
+    taken: set[int | None] = set()
+
+    async def use(node: Node) -> None:
+        for _ in range(20):
+            async with node.semaphore("gpu", 3) as hold:
+                assert hold.slots == (hold.slot,)
+                assert hold.slot not in taken
+                assert fences.get(hold.slot, 0) < hold.fence
+                fences[hold.slot] = hold.fence
+                taken.add(hold.slot)
+                await asyncio.sleep(0)
+                taken.remove(hold.slot)
+
+    async def body() -> None:
+        async with memory_cluster(semaphore_algorithm=algorithm) as nodes:
+            await asyncio.gather(*(use(node) for node in nodes * 3))
+            with pytest.raises(UsageError, match="the second may wait for the first to be given back"):
+                nodes[0].semaphore("gpu", 3, permits=2)
+
+    run(body())
+    assert set(fences) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("algorithm", prompt())
+def test_a_free_place_is_given_away_while_the_others_stay_inside(algorithm: str) -> None:
+    """Whichever nodes hold the rest, and wherever tokens rest."""
+
+    async def body() -> None:
+        async with memory_cluster(semaphore_algorithm=algorithm) as nodes:
+            for first, second in product(nodes, repeat=2):
+                async with first.semaphore("s", 3), second.semaphore("s", 3):
+                    for node in nodes * 2:
+                        async with node.semaphore("s", 3, timeout=5):
+                            pass
+
+    run(body())
 
 
 @on_three_nodes

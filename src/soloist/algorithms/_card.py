@@ -92,6 +92,9 @@ class Card(msgspec.Struct, frozen=True):
     """Mean messages per entry when all sites ask all the time, where that is known exactly."""
     everybody_asks: bool = False
     """It serves a site only while all the others ask, too; a site that asks alone may wait for ever."""
+    prompt: bool = False
+    """Where K > 1: whoever asks is let in as long as fewer than K are inside, however long these stay. With the
+    others it may have to wait for one of them, though a place is free."""
     structure: str = "complete graph"
     """The logical structure that the algorithm runs on."""
     options: tuple[Option, ...] = ()

@@ -126,6 +126,9 @@ class BulgannawarVaidya(Process):
     def on_inform(self, j: Site, m: Inform) -> None:
         self.seen = m.t
 
+    def slot(self) -> int | None:
+        return self.token
+
     def pass_token(self, to: Site, pointer: Site) -> None:
         assert self.token is not None
         self.send(to, Token(self.token, tuple(self.tq)))

@@ -53,6 +53,9 @@ class Partitioned(Process):
     def timeout(self, name: str) -> None:
         self.step(Port.timeout, name)
 
+    def slot(self) -> int:
+        return self.me % self.k
+
     def step(self, event: Callable[..., Any], *details: Any) -> None:
         """Let the inner process take a step, and do what it wants done."""
         out = Outbox(self.out.choose)

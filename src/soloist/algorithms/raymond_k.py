@@ -93,4 +93,5 @@ CARD = Card(
     bound=Formula("2(N-1), and K-1 late replies to earlier requests", lambda s: 2 * (s.n - 1) + s.k - 1),
     light=Formula("2(N-1)", lambda s: 2 * (s.n - 1)),
     fairness="no-starvation",
+    prompt=True,
 )

@@ -176,5 +176,6 @@ CARD = Card(
     ),
     light=Formula("(N-m)(N-1+m)/N with m holders", light),
     fairness="no-starvation",
+    prompt=True,
     options=(number("L", 0, 0, "number requests from 1 to L and again from 1; 0: without end"),),
 )

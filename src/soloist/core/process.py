@@ -96,6 +96,10 @@ class Process(msgspec.Struct, kw_only=True, array_like=True):
         """The priority of the current request, for algorithms that promise to serve in its order."""
         return None
 
+    def slot(self) -> int | None:
+        """Which of the K places this site has while inside, for algorithms that tell them apart."""
+        return None
+
     # Effects: what an algorithm may do.
 
     def send(self, to: Site, message: Message) -> None:

@@ -9,6 +9,7 @@ Nothing here waits: a grant is a callback, a message is an effect handed to the 
 
 from __future__ import annotations
 
+import random
 import zlib
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
@@ -28,14 +29,15 @@ COUNTERS = 1 << FENCE_BITS
 class Layout(msgspec.Struct, frozen=True):
     """Which node hosts which site of a lock's algorithm.
 
-    The sites are dealt out round by round, from a node chosen by hashing the name: so the first token of each
-    lock starts somewhere else.
+    Each node has as many sites as the lock has places, one after another (so in different groups, where an
+    algorithm forms groups), from a node chosen by hashing the name: so the first token of each lock starts
+    somewhere else.
     """
 
     nodes: int
     me: int
     offset: int
-    rounds: int
+    places: int
     sites: int
 
     @classmethod
@@ -43,17 +45,17 @@ class Layout(msgspec.Struct, frozen=True):
         return _layout(nodes, me, zlib.crc32(lock.encode()) % nodes, capacity)
 
     def host(self, site: Site) -> int:
-        return (site + self.offset) % self.nodes
+        return (site // self.places + self.offset) % self.nodes
 
     def mine(self) -> list[Site]:
-        first = (self.me - self.offset) % self.nodes
-        return [first + round * self.nodes for round in range(self.rounds)]
+        first = (self.me - self.offset) % self.nodes * self.places
+        return list(range(first, first + self.places))
 
 
 @cache
-def _layout(nodes: int, me: int, offset: int, rounds: int) -> Layout:
+def _layout(nodes: int, me: int, offset: int, places: int) -> Layout:
     """There are few, and locks are many."""
-    return Layout(nodes, me, offset, rounds, nodes * rounds)
+    return Layout(nodes, me, offset, places, nodes * places)
 
 
 class Grant(msgspec.Struct):
@@ -64,6 +66,8 @@ class Grant(msgspec.Struct):
     passed: int = 0
     """How often in a row the site's place has been passed on from caller to caller."""
     released: bool = False
+    slot: int | None = None
+    """Which of the K places it is, where the algorithm tells them apart."""
 
 
 class Waiter(msgspec.Struct, eq=False):
@@ -131,13 +135,14 @@ class Instance:
         call_later: CallLater | None = None,
     ) -> None:
         self.lock, self.card, self.layout, self.epoch, self.locality = lock, card, layout, epoch, locality
-        self.capacity = layout.rounds
+        self.capacity = layout.places
         self.dispatch = dispatch
         self.decode = decoder(card)
-        self.out = Outbox()
-        size = _size(card, layout.sites, layout.rounds)
+        self.out = Outbox(random.choice)
+        size = _size(card, layout.sites, layout.places)
         self.ports = {site: make_port(card.start_one(size, site), self.out) for site in layout.mine()}
-        self.first = next(iter(self.ports.values()))
+        self.first = self.left = next(iter(self.ports.values()))
+        """The first of our sites, and the one that was inside last."""
         self.counter = 0
         self.queue: list[Waiter] = []
         self.waiting = 0
@@ -177,7 +182,12 @@ class Instance:
     def request(self, waiter: Waiter) -> Waiter:
         if self.broken:
             raise self.broken
-        if self.waiting or self.first.process.phase is not IDLE or not self._enters(waiter):
+        if (
+            self.waiting
+            or self.capacity > 1
+            or self.first.process.phase is not IDLE
+            or not self._enters(waiter)
+        ):
             self.queue.append(waiter)
             self.waiting += 1
             self._ask()
@@ -301,10 +311,13 @@ class Instance:
         self.entries += 1
         self.unheard += 1
         grant = self.inside[site] = Grant(site, self.epoch << FENCE_BITS | self.counter, passed)
+        if self.capacity > 1:
+            grant.slot = self.ports[site].process.slot()
         waiter.granted(grant)
 
     def _leave(self, site: Site) -> None:
-        if sends := self.ports[site].release():
+        self.left = self.ports[site]
+        if sends := self.left.release():
             self._perform(sends)
         if self.waiting:
             self._ask()
@@ -314,10 +327,10 @@ class Instance:
         wanted = self.waiting - self.asking
         if wanted <= 0:
             return
-        for port in self.ports.values():
-            if port.process.phase is IDLE:
-                self.asking += 1
-                self._perform(port.acquire())
-                wanted -= 1
-                if wanted <= 0:
-                    return
+        idle = [port for port in self.ports.values() if port.process.phase is IDLE]
+        if len(idle) > 1:
+            random.shuffle(idle)  # or all nodes would crowd into one group, where an algorithm forms groups
+            idle.sort(key=lambda port: port is not self.left)  # it may have a token still
+        for port in idle[:wanted]:
+            self.asking += 1
+            self._perform(port.acquire())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import time
 from collections.abc import Awaitable, Callable, Coroutine
@@ -10,8 +11,9 @@ from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
+from soloist.algorithms import CATALOGUE
 from soloist.core import UsageError
-from soloist.net.errors import AcquireTimeout, LockLost, NotOwned, WouldDeadlock
+from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned, WouldDeadlock
 from soloist.net.instance import FENCE_BITS, Grant, Waiter
 from soloist.net.observer import watched
 
@@ -25,6 +27,8 @@ R = TypeVar("R")
 
 LONGEST = 1000
 """Characters in a name or a note: a batch of messages must fit into a frame."""
+TRY_SECONDS = 1.0
+"""How long a try may take where messages are slow, or peers away."""
 
 OWNER: ContextVar[object | None] = ContextVar("owner", default=None)
 """Who acts, where that is not the running task: a thread behind a `SyncNode`."""
@@ -69,8 +73,6 @@ class Ticket(Waiter, eq=False):
 class Hold:
     """One grant of one lock. It is true, so `if hold := await lock.acquire(timeout=1):` reads as it should."""
 
-    slot: int | None = None
-    """The number of the token held, where the algorithm has several; None otherwise."""
     depth = 1
     """How often a reentrant lock has been taken by its holder."""
     on_lost: Callable[[Hold], None] | None = None
@@ -106,6 +108,16 @@ class Hold:
         if self._why:
             self._lost.set()
         return self._lost
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """Which of a semaphore's places are held, where the algorithm tells them apart; else ()."""
+        return tuple(grant.slot for grant in self._grants if grant.slot is not None)
+
+    @property
+    def slot(self) -> int | None:
+        """The first of them: from 0 up to the semaphore's value, and nobody else's. None where there are none."""
+        return next(iter(self.slots), None)
 
     @property
     def epoch(self) -> int:
@@ -220,7 +232,11 @@ class Lock:
     def acquire(
         self, blocking: bool = True, timeout: float | None = None
     ) -> Coroutine[Any, Any, Hold | None]:
-        """Wait for the lock. None if it was not granted in time; `timeout=0` or `blocking=False` tries once."""
+        """Wait for the lock. None if it was not granted in time.
+
+        `timeout=0` or `blocking=False` tries: it waits for messages, since a free lock may rest at another node,
+        but for nobody who holds it.
+        """
         wait = 0.0 if not blocking else self.timeout if timeout is None else timeout
         return self.acquire_or_raise(None) if wait is None else self._acquire_or_none(wait)
 
@@ -256,6 +272,8 @@ class Lock:
                 f"this task holds {self.name!r} already and would wait for itself; rlock() allows that",
                 name=self.name,
             )
+        if timeout == 0 and node.inside(name) + self.permits > self.capacity:
+            raise self._timed_out(0)
         if node.deaf(name):
             await node.listen()
         ticket = None
@@ -264,30 +282,45 @@ class Lock:
             if ticket.grant:  # it was here, and free: nothing that waiting needs is made
                 return Hold(self, [ticket.grant])
         if timeout is None:
-            return Hold(self, await self._grants(ticket, at_once=False))
+            return Hold(self, await self._grants(ticket))
         try:
-            async with asyncio.timeout(timeout or None):
-                return Hold(self, await self._grants(ticket, at_once=timeout == 0))
+            async with asyncio.timeout(timeout or TRY_SECONDS) as limit:
+                return Hold(self, await (self._grants(ticket) if timeout else self._tried(ticket, limit)))
         except TimeoutError:
             raise self._timed_out(timeout) from None
 
-    async def _grants(self, ticket: Ticket | None, at_once: bool) -> list[Grant]:
-        if ticket is None and not at_once:
+    async def _tried(self, ticket: Ticket | None, limit: asyncio.Timeout) -> list[Grant]:
+        """The same, until it turns out that others have it."""
+        look = asyncio.create_task(self._look_around(limit))
+        try:
+            return await self._grants(ticket)
+        finally:
+            look.cancel()
+
+    async def _look_around(self, limit: asyncio.Timeout) -> None:
+        pause = 0.0
+        with contextlib.suppress(NodeClosed):  # which the caller hears anyway
+            while not await self.node.taken(self.instance_name, self.name, self.capacity - self.permits + 1):
+                if self.permits > 1:
+                    return  # from now on, some of what is taken may be ours
+                await asyncio.sleep(pause)
+                pause = 2 * pause + 0.001
+            limit.reschedule(asyncio.get_running_loop().time())
+
+    async def _grants(self, ticket: Ticket | None) -> list[Grant]:
+        if ticket is None:
             await self.node.room()
-        return [await self._granted(ticket or self._ask(), at_once)]
+        return [await self._granted(ticket or self._ask())]
 
     def _ask(self) -> Ticket:
         ticket = Ticket()
         self.node.request(self.instance_name, self.capacity, ticket)
         return ticket
 
-    async def _granted(self, ticket: Ticket, at_once: bool) -> Grant:
+    async def _granted(self, ticket: Ticket) -> Grant:
         """One grant. Cancelled while waiting, the request is withdrawn; a grant that came first is given back."""
         if ticket.grant:
             return ticket.grant
-        if at_once:
-            self.node.withdraw(self.instance_name, ticket)
-            raise TimeoutError
         ticket.future = self.node.future()
         try:
             await ticket.future
@@ -369,20 +402,24 @@ class Semaphore(Lock):
             raise UsageError(f"a semaphore's value must be at least 1, not {value}")
         if not 1 <= permits <= value:
             raise UsageError(f"permits must be from 1 to the semaphore's value ({value}), not {permits}")
+        if permits > 1 and not node.semaphore_card.prompt:
+            raise UsageError(
+                f"permits={permits}: with {node.semaphore_card.name} the second may wait for the first to be given "
+                f"back; use {' or '.join(prompt())} for that"
+            )
         self.capacity = value
         self.permits = permits
 
-    async def _grants(self, ticket: Ticket | None, at_once: bool) -> list[Grant]:
+    async def _grants(self, ticket: Ticket | None) -> list[Grant]:
         """Several permits are collected by one caller at a time: two half-served ones would wait for ever."""
         if self.permits == 1:
-            return await super()._grants(ticket, at_once)
-        if not at_once:
-            await self.node.room()
+            return await super()._grants(ticket)
+        await self.node.room()
         grants: list[Grant] = []
-        async with Collector(self.node, self.name, timeout=0 if at_once else None):
+        async with Collector(self.node, self.name):
             try:
                 for _ in range(self.permits):
-                    grants.append(await self._granted(self._ask(), at_once))
+                    grants.append(await self._granted(self._ask()))
             except BaseException:
                 for grant in grants:
                     self.node.release(self.instance_name, grant)
@@ -391,6 +428,10 @@ class Semaphore(Lock):
 
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "value": self.capacity, "permits": self.permits}
+
+
+def prompt() -> list[str]:
+    return sorted(card.name for card in CATALOGUE.values() if card.prompt)
 
 
 class Collector(Lock):

@@ -232,6 +232,15 @@ class Node:
             unreachable=sorted(set(self.members) - set(views)),
         )
 
+    async def taken(self, instance: str, lock: str, limit: int) -> bool:
+        """Whether so many are inside: as far as is known here, or else as far as the others know."""
+        if self.inside(instance) >= limit:
+            return True
+        views = await self._ask(lock)
+        return (
+            sum(view.holding for found in views.values() for view in found if view.lock == instance) >= limit
+        )
+
     async def holders(self) -> list[LocalView]:
         """All locks that are held or waited for, anywhere."""
         views = await self._ask("")
@@ -259,6 +268,11 @@ class Node:
                 self._speak(late)
             else:
                 self._flushing = late
+
+    def inside(self, lock: str) -> int:
+        """How many permits are out at this node."""
+        instance = self.instances.get(lock)
+        return len(instance.inside) if instance else 0
 
     def withdraw(self, lock: str, waiter: Waiter) -> None:
         if not self._closed:

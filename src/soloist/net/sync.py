@@ -216,6 +216,10 @@ class SyncHold:
         return self._hold.epoch
 
     @property
+    def slots(self) -> tuple[int, ...]:
+        return self._hold.slots
+
+    @property
     def slot(self) -> int | None:
         return self._hold.slot
 

@@ -242,7 +242,7 @@ class Table(msgspec.Struct, frozen=True):
         for row in self.rows:
             if row.label == label:
                 places.setdefault(row.value(x), []).append(row)
-        for value in sorted(places, key=_sortable):
+        for value in sorted(places, key=in_order):
             rows = places[value]
             good = [row for row in rows if row.error is None]
             yield value, good, len(rows) - len(good)
@@ -287,7 +287,7 @@ def _less(one: float | None, two: float | None) -> float | None:
     return None if one is None or two is None else one - two
 
 
-def _sortable(value: Any) -> tuple[bool, float, str]:
+def in_order(value: Any) -> tuple[bool, float, str]:
     """Numbers by size, everything else after them by its text."""
     number = isinstance(value, int | float)
     return (not number, value if number else math.inf, str(value))

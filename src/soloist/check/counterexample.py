@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from soloist.check.local import Event, Item, Library, Local
+from soloist.check.local import Event, Library, Local
 from soloist.check.model import Action, Model
 from soloist.check.reductions import Space
-from soloist.core import INSIDE, WAITING, Process, Site
+from soloist.core import INSIDE, WAITING, Process, Site, UsageError
 from soloist.core import trace as core_trace
 
 FAULTS = ("lose", "duplicate", "crash", "restart")
@@ -80,15 +80,28 @@ def walk(space: Space, states: list[int]) -> Walk:
     here, steps = _hurry(space, model, model.initial)
     assert space.recognise(model, here) == states[0]
     for wanted in states[1:]:
-        action, there = next(
-            (action, target)
-            for action, target in model.actions(here)
-            if space.settled(space.recognise(model, target)) == wanted
+        found = next(
+            (
+                (action, target)
+                for action, target in model.actions(here)
+                if space.settled(space.recognise(model, target)) == wanted
+            ),
+            None,
         )
+        if found is None:
+            raise UsageError(
+                f"{space.setting.card.name} declares something settled, counted or early that is not: "
+                f"step {len(steps) + 1} of a run cannot be repeated without reductions ({_last(steps)})"
+            )
+        action, there = found
         steps.append(_step(model, here, action))
         here, hurried = _hurry(space, model, there)
         steps += hurried
     return Walk(steps, model, here)
+
+
+def _last(steps: list[Step]) -> str:
+    return f"after {steps[-1].command}" if steps else "at the start"
 
 
 def _hurry(space: Space, model: Model, here: int) -> tuple[int, list[Step]]:
@@ -119,18 +132,21 @@ def _step(model: Model, state: int, action: Action) -> Step:
 
 
 def _command(model: Model, local: Local, action: Action) -> str:
-    """A message is named only if it is not the first on its link."""
-    if action.event == "timeout":
-        return f"timeout {action.site} {action.timer}"
-    if action.message < 0:
-        return f"{action.event} {action.site}"
-    link = [item for item in local.inbox if item.sender == action.sender]
-    text = f"{action.event} {action.sender}>{action.site}"
-    return text if _first(link, action) else f"{text} {model.library.messages[action.message]}"
-
-
-def _first(link: list[Item], action: Action) -> bool:
-    return link[0].message == action.message
+    """A message is named only if it is not the first on its link, and choices only if they are not the first."""
+    library = model.library
+    words = [action.event, str(action.site)]
+    if action.timer:
+        words.append(action.timer)
+    if action.message >= 0:
+        link = [item for item in local.inbox if item.sender == action.sender]
+        words[1] = f"{action.sender}>{action.site}"
+        if link[0].message != action.message:
+            words.append(str(library.messages[action.message]))
+    if action.choices:
+        event = Event(action.event, action.sender, action.message, action.timer)
+        if action.choices != library.outcomes(local.process, event)[0].choices:
+            words.append(f"choose={','.join(action.choices)}")
+    return " ".join(words)
 
 
 def _events(library: Library, local: Local, action: Action) -> list[core_trace.Step]:

@@ -10,11 +10,14 @@ Commands, one a line:
     start NAME nodes=N [k=K] [channels=fifo|any] [OPTION=VALUE …]
     acquire I, release I            site I asks, or leaves
     deliver I>J [MESSAGE]           the oldest message from I to J (`Ack`, `Ack(t=2)`: the oldest such)
+    timeout I NAME                  a timer of site I runs out
     settle                          deliver everything, oldest first, until nothing is on its way
     network                         what is on its way
     show I                          the variables of site I
     simulate NAME nodes=N requests=0@0,2@1.5 [seed=S] [latency=…] [OPTION=VALUE …]
                                     a run of the simulator, step by step
+
+Where a step makes free choices, `choose=A,B` at its end says how they fall; else the first option is taken.
 
 The golden traces in tests/traces are such scripts with their answers, and a counterexample of
 the checker is one too.
@@ -35,6 +38,8 @@ from soloist.network import Network, delay, duration
 from soloist.sim.experiment import Experiment, simulate
 from soloist.sim.workload import listed
 
+CHOICES = re.compile(r"\s+choose=(\S+)\s*$")
+
 
 class Flight(msgspec.Struct, frozen=True):
     """A message on its way."""
@@ -54,16 +59,22 @@ class Script:
         self.ports: list[Port] = []
         self.flights: list[Flight] = []
         self.fifo = False
-        self.out = Outbox()
+        self.answers: list[str] = []
+        self.out = Outbox(self._choose)
+        self.timers: set[tuple[Site, str]] = set()
 
     def run(self, command: str) -> list[str]:
         """Obey one command; the answer is a list of lines."""
+        self.answers = []
+        if made := CHOICES.search(command):
+            self.answers, command = made[1].split(","), command[: made.start()]
         verb, *words = command.split()
         commands: dict[str, Callable[[Sequence[str]], list[str]]] = {
             "start": self._start,
             "acquire": lambda words: self._event("acquire", self._site(words)),
             "release": lambda words: self._event("release", self._site(words)),
             "deliver": self._deliver,
+            "timeout": self._timeout,
             "settle": self._settle,
             "network": lambda words: [str(flight) for flight in self.flights] or ["nothing is on its way"],
             "show": self._show,
@@ -79,7 +90,7 @@ class Script:
         nodes, k = int(settings.pop("nodes", 3)), int(settings.pop("k", 1))
         self.fifo = settings.pop("channels", card.channels) == "fifo"
         size = card.size(nodes, k, settings)
-        self.out = Outbox()
+        self.out, self.timers = Outbox(self._choose), set()
         self.ports = [Port(process, self.out) for process in card.start(size)]
         self.flights = []
         began = [line for port in self.ports for line in self._effects(port.begin())]
@@ -98,6 +109,23 @@ class Script:
         step = Step("deliver", flight.to, peer=flight.sender, message=flight.message)
         return [str(step), *self._effects(sends)]
 
+    def _timeout(self, words: Sequence[str]) -> list[str]:
+        site, name = self._site(words[:1]), " ".join(words[1:])
+        if (site, name) not in self.timers:
+            running = ", ".join(sorted(timer for i, timer in self.timers if i == site)) or "none"
+            raise UsageError(f"site {site} has no timer {name!r} running; it has: {running}")
+        self.timers.remove((site, name))
+        return [str(Step("timeout", site, name=name)), *self._effects(self.ports[site].timeout(name))]
+
+    def _choose(self, options: Sequence[Any]) -> Any:
+        if not self.answers:
+            return options[0]
+        answer = self.answers.pop(0)
+        for option in options:
+            if str(option) == answer:
+                return option
+        raise unknown("choice", answer, map(str, options))
+
     def _settle(self, words: Sequence[str]) -> list[str]:
         lines = []
         while self.flights:
@@ -112,6 +140,9 @@ class Script:
                 steps.append(Step("send", sender, peer=site, message=message))
         steps += [Step("enter", site) for site in self.out.entered]
         self.out.entered.clear()
+        for site, name, after in self.out.timers:
+            (self.timers.discard if after is None else self.timers.add)((site, name))
+        self.out.timers.clear()
         return [f"  {step}" for step in steps]
 
     def _find(self, text: str) -> Flight:

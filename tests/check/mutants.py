@@ -1,4 +1,4 @@
-"""Wrong algorithms: each differs from the right one in a single rule, and the checker must notice.
+"""Wrong algorithms, the first five: each differs from the right one in a single rule, and the checker must notice.
 
 They are what people get wrong: errata of the printed texts (fact sheets permission.md and token.md),
 the two defects of public example code (lab.md, section 2.2), and slips of our own.
@@ -24,6 +24,10 @@ class Mutant(msgspec.Struct, frozen=True):
     """Length of the shortest run that shows it, once round the loop if there is one."""
     nodes: int = 2
     rounds: Any = 1
+    k: int = 1
+    options: dict[str, Any] = {}
+    properties: tuple[str, ...] | None = None
+    """None: all that the card promises."""
 
     @property
     def name(self) -> str:

@@ -12,9 +12,9 @@ from soloist.check.history import History
 from soloist.check.liveness import in_order
 from soloist.check.model import Action, Model
 from soloist.check.reductions import Early
-from soloist.core import Process
+from soloist.core import Process, UsageError
 
-from .toys import HASTY, Forgetful, ForgetfulOfMail, card
+from .toys import HASTY, Forgetful, ForgetfulOfMail, ReadsWhatIsSettled, card
 
 SMALL = [
     ("lamport", 2, 2, "fifo"),
@@ -57,10 +57,43 @@ def test_quotients_are_bisimilar(name: str, nodes: int, rounds: int, channels: s
     assert differences(what, ["messages", "values", "clocks"]) == 0
 
 
+DECLARING = [
+    name for name, card in sorted(CATALOGUE.items()) if card.process.settled or card.process.counters
+]
+OPTIONS: list[tuple[str, dict[str, str]]] = [
+    ("bulgannawar-vaidya", {"token": "last-seen"}),
+    ("bulgannawar-vaidya", {"inform": "1"}),
+    ("lodha-kshemkalyani", {"improvement": "1"}),
+    ("lodha-kshemkalyani", {"improvement": "2"}),
+    ("lodha-kshemkalyani", {"improvement": "3"}),
+    ("sanders", {"structure": "maekawa"}),
+]
+
+
+@pytest.mark.parametrize(
+    "rounds", [(2, 2), (2, 1, 0), pytest.param((1, 1, 1), marks=pytest.mark.soak)], ids=str
+)
+@pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in DECLARING), *OPTIONS], ids=str)
+def test_what_an_algorithm_declares_is_so(
+    name: str, options: dict[str, str], rounds: tuple[int, ...]
+) -> None:
+    """The same for the whole catalogue, with two entries where an algorithm has them."""
+    card = CATALOGUE[name]
+    k = min(2, len(rounds) - 1) if card.capacity == "K" else 1
+    what = setting(card, len(rounds), rounds, k, options=options)
+    assert differences(what, ["messages", "values", "clocks"]) == 0
+
+
 def test_a_false_declaration_would_be_noticed() -> None:
     """The test above has teeth: a value that is read although it is declared settled fails it."""
     assert differences(setting(card(Forgetful), 2, 2, 1, "any"), ["messages", "values"]) > 0
     assert differences(setting(card(ForgetfulOfMail), 2, 2, 1, "fifo"), ["messages", "values"]) > 0
+
+
+def test_a_false_declaration_that_spoils_a_run_is_named() -> None:
+    """A state of the search that no real run leads to: the report must not be a crash of the checker."""
+    with pytest.raises(UsageError, match="declares something settled"):
+        check(card(ReadsWhatIsSettled), 3, 1)
 
 
 def hasty(what: Setting, history: History | None = None) -> Iterator[str]:

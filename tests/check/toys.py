@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import msgspec
 
-from soloist.algorithms import Card, lamport, naimi_trehel, ricart_agrawala
-from soloist.core import IDLE, WAITING, Message, Process, Site, on
+from soloist.algorithms import Card, carvalho_roucairol, lamport, naimi_trehel, ricart_agrawala
+from soloist.core import IDLE, INSIDE, WAITING, Message, Process, Site, on
 
 
 class Ask(Message, frozen=True):
@@ -157,6 +157,18 @@ class Forgetful(ricart_agrawala.RicartAgrawala):
     """Declares a value as settled that later steps do read."""
 
     settled: ClassVar = {"H": lambda p: 0 if p.phase is IDLE else p.H}
+
+
+class ReadsWhatIsSettled(carvalho_roucairol.CarvalhoRoucairol):
+    """Reads its number inside, where it has declared it settled."""
+
+    @on(carvalho_roucairol.Request)
+    def on_request(self, j: Site, m: carvalho_roucairol.Request) -> None:
+        if self.phase is INSIDE and (m.sn, j) < (self.sn, self.me):
+            self.A.discard(j)
+            self.send(j, carvalho_roucairol.Reply())
+        else:
+            super().on_request(j, m)
 
 
 class ForgetfulOfMail(lamport.Lamport):

@@ -36,8 +36,8 @@ class Contender(msgspec.Struct, frozen=True):
     name: str
     label: str = ""
     options: dict[str, Any] = {}
-    printed: bool = False
-    """What a paper or the survey prints, errors and all."""
+    printed: bool | str = False
+    """What a paper or the survey prints, errors and all; or with one error only, by its code in docs/errata.md."""
 
     def __post_init__(self) -> None:
         if not self.label:

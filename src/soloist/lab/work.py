@@ -39,7 +39,7 @@ def _situation(cell: Cell) -> Row:
     return Row(
         label=cell.label,
         algorithm=e.algorithm,
-        printed=e.printed,
+        printed=bool(e.printed),
         options=option_text(e.options),
         nodes=e.nodes,
         k=e.k,

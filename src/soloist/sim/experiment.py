@@ -42,8 +42,9 @@ class Experiment(msgspec.Struct, frozen=True):
     warmup: int | None = None
     seed: int = 1
     replications: int = 1
-    printed: bool = False
-    """Run what a paper or the survey prints, errors and all, where that is known to differ."""
+    printed: bool | str = False
+    """Run what a paper or the survey prints, errors and all, where that is known to differ; or with one error only,
+    by its code in docs/errata.md."""
 
     def __post_init__(self) -> None:
         for name, least in (("entries", 1), ("replications", 1), ("warmup", 0), ("inside", 0)):
@@ -52,7 +53,9 @@ class Experiment(msgspec.Struct, frozen=True):
                 raise UsageError(f"{name} must be at least {least}, not {value:g}")
 
     def card(self) -> Card:
-        return find_printed(self.algorithm) if self.printed else find(self.algorithm)
+        if not self.printed:
+            return find(self.algorithm)
+        return find_printed(self.algorithm, self.printed if isinstance(self.printed, str) else None)
 
     def size(self) -> Size:
         return self.card().size(self.nodes, self.k, self.options)

@@ -29,7 +29,7 @@ from soloist.algorithms.printed import (
     suzuki_kasami_bounded,
 )
 from soloist.algorithms.printed._erratum import Erratum
-from soloist.core import UsageError
+from soloist.core import UsageError, unknown
 
 MODULES: tuple[ModuleType, ...] = (
     agrawal_el_abbadi,
@@ -55,8 +55,13 @@ PRINTED: dict[str, Card] = {module.PRINTED.name: module.PRINTED for module in MO
 ERRATA: tuple[Erratum, ...] = tuple(erratum for module in MODULES for erratum in module.ERRATA)
 
 
-def find_printed(name: str) -> Card:
-    """The card of an algorithm as a text prints it."""
+def find_printed(name: str, code: str | None = None) -> Card:
+    """The card of an algorithm as a text prints it, with all its errors, or with the one of this code."""
+    if name in PRINTED and code is not None:
+        cards = {erratum.code: erratum.card for erratum in ERRATA if erratum.algorithm == name}
+        if code not in cards:
+            raise unknown(f"erratum of {name}", code, cards)
+        return cards[code]
     try:
         return PRINTED[name]
     except KeyError:

@@ -1,7 +1,7 @@
 """The laboratory: plans of experiments, run in parallel and resumable, tidy tables, plots."""
 
 from soloist.lab.plan import read_sweep
-from soloist.lab.runner import SweepStopped, run_sweep
+from soloist.lab.runner import SweepStopped, planned, run_sweep
 from soloist.lab.sweep import Cell, Contender, PlanError, Seeds, Sweep
 from soloist.lab.table import Point, Provenance, Row, Series, Table, read_table
 
@@ -17,6 +17,7 @@ __all__ = [
     "Sweep",
     "SweepStopped",
     "Table",
+    "planned",
     "read_sweep",
     "read_table",
     "run_sweep",

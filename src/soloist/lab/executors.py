@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import re
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -21,6 +23,14 @@ PATIENCE = 8
 """Seconds to wait for a scheduler to answer."""
 
 
+def check(executor: Executor | str | None, jobs: int) -> None:
+    """Say what could not work, even where there is nothing left to run."""
+    if isinstance(executor, str) and not re.fullmatch(r"dask://.+:\d+", executor):
+        raise UsageError(f"executor {executor!r} should read dask://HOST:PORT")
+    if jobs < 0:
+        raise UsageError(f"jobs must be at least 0 (one a core), not {jobs}")
+
+
 @contextmanager
 def opened(executor: Executor | str | None, jobs: int, runs: int) -> Iterator[Executor]:
     """An executor to use; what is made here is also put away here."""
@@ -29,8 +39,6 @@ def opened(executor: Executor | str | None, jobs: int, runs: int) -> Iterator[Ex
     elif executor is not None:
         with dask_cluster(executor) as cluster:
             yield cluster
-    elif jobs < 0:
-        raise UsageError(f"jobs must be at least 0 (one a core), not {jobs}")
     elif jobs == 1:
         yield InProcess()
     else:
@@ -81,9 +89,7 @@ def _obey_parent() -> None:
 @contextmanager
 def dask_cluster(address: str) -> Iterator[Executor]:
     """The executor of the Dask scheduler at dask://HOST:PORT."""
-    scheme, _, place = address.partition("://")
-    if scheme != "dask" or not place.rpartition(":")[0] or not place.rpartition(":")[2].isdigit():
-        raise UsageError(f"executor {address!r} should read dask://HOST:PORT")
+    place = address.removeprefix("dask://")
     try:
         import distributed
     except ImportError:
@@ -103,10 +109,26 @@ def dask_cluster(address: str) -> Iterator[Executor]:
 
 def _connected(distributed: Any, place: str) -> Any:
     try:
+        _knock(place)
         return distributed.Client(f"tcp://{place}", timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:  # nobody listens, no such host, or something else than Dask
-        reason = str(error).partition("\n")[0] or type(error).__name__
+    except (OSError, ValueError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0] or type(error).__name__
         raise UsageError(f"no Dask scheduler answers at {place}: {reason}") from None
+
+
+def _knock(place: str) -> None:
+    """Whether Dask is there at all: its client would try again and again, and wait for ever for a web server.
+
+    Who is called speaks first in Dask's protocol: the number of frames, in eight bytes.
+    """
+    host, _, port = place.rpartition(":")
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE / 2) as line:
+        try:
+            greeting = line.recv(8, socket.MSG_WAITALL)
+        except TimeoutError:
+            greeting = b""
+    if len(greeting) < 8 or int.from_bytes(greeting, "little") > 1000:
+        raise ValueError("something else than Dask listens there")
 
 
 @contextmanager

@@ -247,15 +247,19 @@ def _patch(label: str, look: dict[str, Any]) -> Any:
 def _scale(axes: Axes, log: str) -> None:
     if not set(log) <= {"x", "y"}:
         raise UsageError(f"log should be x, y or xy, not {log!r}")
-    from matplotlib.ticker import FuncFormatter, LogFormatter
+    from matplotlib.ticker import LogFormatter
+
+    class Plain(LogFormatter):
+        """0.01 reads better than 10⁻². What to leave blank is the parent's choice."""
+
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return f"{x:g}" if super().__call__(x, pos) else ""
 
     for name, axis, set_scale in (("x", axes.xaxis, axes.set_xscale), ("y", axes.yaxis, axes.set_yscale)):
         if name in log:
             set_scale("log")
-            axis.set_major_formatter(
-                FuncFormatter(lambda value, _: f"{value:g}")
-            )  # 0.01 reads better than 10⁻²
-            axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.6)))  # only where majors are few
+            axis.set_major_formatter(Plain())
+            axis.set_minor_formatter(Plain(minor_thresholds=(1.5, 0.6)))  # only where majors are few
     if "y" not in log:
         # From zero: else a difference of a hundredth fills the page.
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]) if axes.dataLim.y0 < 0 else 0.0)

@@ -10,11 +10,11 @@ from queue import SimpleQueue
 
 from soloist import __version__
 from soloist.core import SoloistError
-from soloist.lab.executors import opened
+from soloist.lab.executors import check, opened
 from soloist.lab.journal import Journal
 from soloist.lab.sweep import Cell, Sweep
 from soloist.lab.table import Provenance, Row, Table
-from soloist.lab.work import Outcome, run_cell
+from soloist.lab.work import Outcome, run_cell, situation
 
 Progress = Callable[[int, int], None]
 """Called with runs done so far, and runs in all."""
@@ -44,6 +44,7 @@ def run_sweep(
     `concurrent.futures.Executor` or `dask://HOST:PORT`; by default there are `jobs` processes (0: one a core; 1:
     this process itself). `command` is noted in the table as its origin.
     """
+    check(executor, jobs)
     cells = sweep.cells()
     journal = Journal(Path(out), sweep.name, cells, fresh) if out is not None else None
     with journal or nullcontext():
@@ -57,6 +58,11 @@ def run_sweep(
             reason = str(error) or "the runs were cancelled"
             raise SweepStopped(f"{reason.rstrip('.')}: {_kept(done, cells, journal)}") from None
         return Table(Provenance.of(sweep, command), tuple(done[key] for key in keys))
+
+
+def planned(sweep: Sweep) -> Table:
+    """The table without its figures: to try out beforehand what will be asked of it."""
+    return Table(Provenance.of(sweep), tuple(situation(cell) for cell in sweep.cells()))
 
 
 def _run_missing(

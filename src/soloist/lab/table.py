@@ -200,7 +200,8 @@ class Table(msgspec.Struct, frozen=True):
         """For each pair of an x and a y value: the mean of z over the seeds. One label only."""
         if len(self.labels) > 1:
             raise UsageError(f"a grid shows one label; choose from {', '.join(self.labels)}")
-        self._refuse_mixture(z, {x, y})
+        self._known(z)
+        self.refuse_mixture({x, y})
         cells: dict[tuple[Any, Any], list[Any]] = {}
         for row in self.rows:
             cells.setdefault((row.value(x), row.value(y)), []).append(row.value(z))
@@ -208,7 +209,7 @@ class Table(msgspec.Struct, frozen=True):
 
     def by_kind(self) -> dict[str, dict[str, float]]:
         """For each label: messages of each kind per entry, the mean over its runs."""
-        self._refuse_mixture("messages_per_entry", set())
+        self.refuse_mixture(set())
         means = {}
         for label in self.labels:
             rows = [row for row in self.rows if row.label == label and row.error is None]
@@ -219,12 +220,13 @@ class Table(msgspec.Struct, frozen=True):
         return means
 
     def _labels_for(self, y: str, x: str) -> list[str]:
-        self._refuse_mixture(y, {x})
+        self._known(y)
+        self.refuse_mixture({x})
         return self.labels
 
-    def _refuse_mixture(self, figure: str, axes: set[str]) -> None:
-        """A mean over different situations means nothing; better to ask."""
-        for column in (figure, *axes):
+    def refuse_mixture(self, axes: set[str]) -> None:
+        """A mean over different situations means nothing: whatever varies has to be an axis, or be chosen."""
+        for column in axes:
             self._known(column)
         spared = axes.union(*(FOLLOWS.get(axis, ()) for axis in axes))
         for name, values in self.varied().items():

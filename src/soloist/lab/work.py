@@ -23,7 +23,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 def run_cell(cell: Cell) -> Outcome:
     """A broken promise is a finding, so it becomes a row; anything else that is raised is our own fault."""
-    row = _situation(cell)
+    row = situation(cell)
     try:
         row = _figures(row, simulate(cell.experiment))
     except PropertyViolated as error:
@@ -32,7 +32,8 @@ def run_cell(cell: Cell) -> Outcome:
     return Outcome(__version__, msgspec.json.decode(msgspec.json.encode(row), type=Row))
 
 
-def _situation(cell: Cell) -> Row:
+def situation(cell: Cell) -> Row:
+    """The row of a run that has not been made: all that is known beforehand."""
     e = cell.experiment
     size, card = e.size(), e.card()
     bound = card.bound(size)

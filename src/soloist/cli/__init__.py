@@ -14,6 +14,7 @@ from soloist.cli.check import check
 from soloist.cli.cluster import holders, keys, node, run, status
 from soloist.cli.compare import compare
 from soloist.cli.demo import demo
+from soloist.cli.reproduce import reproduce
 from soloist.cli.simulate import simulate
 from soloist.cli.sweep import sweep
 from soloist.core import PropertyViolated, UsageError
@@ -25,7 +26,20 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,  # a bug should look like one: a plain traceback
 )
-for command in (demo, algorithms, simulate, compare, sweep, check, node, run, status, holders, keys):
+for command in (
+    demo,
+    algorithms,
+    simulate,
+    compare,
+    sweep,
+    reproduce,
+    check,
+    node,
+    run,
+    status,
+    holders,
+    keys,
+):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

@@ -52,6 +52,13 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the algorithm; may be repeated."),
 ]
+Executor = Annotated[
+    str | None, typer.Option("--executor", metavar="dask://HOST:PORT", help="Run on a Dask cluster.")
+]
+Workers = Annotated[int, typer.Option("--jobs", metavar="J", help="Processes; 0: one a core; 1: no others.")]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Forget the runs that are already in --out, and start anew.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
 
 

@@ -14,7 +14,7 @@ import msgspec
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from soloist.core import UsageError
@@ -118,7 +118,28 @@ def progress_bar(label: str, json: bool = False) -> Iterator[Callable[[int, int]
     if json or not sys.stderr.isatty():
         yield lambda done, total: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+    with _progress() as display:
         task = display.add_task(label, total=None)
         yield lambda done, total: display.update(task, completed=done, total=total)
+
+
+@contextmanager
+def progress_bars(json: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """The same for work of several parts, a bar each: call the result with (part, done, total)."""
+    if json or not sys.stderr.isatty():
+        yield lambda part, done, total: None
+        return
+    with _progress() as display:
+        tasks: dict[str, TaskID] = {}
+
+        def report(part: str, done: int, total: int) -> None:
+            if part not in tasks:
+                tasks[part] = display.add_task(part, total=total)
+            display.update(tasks[part], completed=done, total=total)
+
+        yield report
+
+
+def _progress() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -30,7 +30,8 @@ class Plot(msgspec.Struct, frozen=True):
     def choose(self, table: Table) -> Table:
         """The runs to draw. It complains about what can not be in one picture."""
         chosen = table.where(**{name: typed(name, value) for name, value in self.where.items()})
-        chosen.refuse_mixture({column for column in self.axes.values() if column in PARAMETERS})
+        axes = {column for column in self.axes.values() if column in PARAMETERS}
+        chosen.refuse_mixture(axes, one_label=self.kind == "heatmap")
         return chosen
 
     def draw(self, table: Table) -> None:

@@ -9,7 +9,7 @@ import re
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
@@ -58,15 +58,26 @@ class InProcess(Executor):
         return future
 
 
+class OwnPool(ProcessPoolExecutor):
+    """A pool that we may end by ending its processes."""
+
+
+def cancel(executor: Executor, futures: Iterable[Future[Any]]) -> None:
+    """Take back what has not begun. Not from a pool of ours: it marks its futures as broken when its processes
+    end, and its thread fails, with a traceback, on one that is already cancelled."""
+    if not isinstance(executor, OwnPool):
+        for future in futures:
+            future.cancel()
+
+
 @contextmanager
 def process_pool(workers: int) -> Iterator[Executor]:
     """A pool that is gone at once when something stops the sweep: a run may take hours to end by itself."""
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, initializer=_obey_parent)
+    pool = OwnPool(workers, initializer=_obey_parent)
     try:
         yield pool
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
         raise

@@ -10,7 +10,7 @@ from queue import SimpleQueue
 
 from soloist import __version__
 from soloist.core import SoloistError
-from soloist.lab.executors import check, opened
+from soloist.lab.executors import cancel, check, opened
 from soloist.lab.journal import Journal
 from soloist.lab.sweep import Cell, Sweep
 from soloist.lab.table import Provenance, Row, Table
@@ -114,8 +114,7 @@ def _outcomes(
             future = finished.get()
             yield flying.pop(future), future.result()
     finally:
-        for future in flying:
-            future.cancel()
+        cancel(workers, flying)
 
 
 def _kept(done: dict[str, Row], cells: Sequence[Cell], journal: Journal | None) -> str:

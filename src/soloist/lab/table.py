@@ -198,10 +198,8 @@ class Table(msgspec.Struct, frozen=True):
 
     def grid(self, z: str, x: str, y: str) -> dict[tuple[Any, Any], float | None]:
         """For each pair of an x and a y value: the mean of z over the seeds. One label only."""
-        if len(self.labels) > 1:
-            raise UsageError(f"a grid shows one label; choose from {', '.join(self.labels)}")
         self._known(z)
-        self.refuse_mixture({x, y})
+        self.refuse_mixture({x, y}, one_label=True)
         cells: dict[tuple[Any, Any], list[Any]] = {}
         for row in self.rows:
             cells.setdefault((row.value(x), row.value(y)), []).append(row.value(z))
@@ -224,10 +222,12 @@ class Table(msgspec.Struct, frozen=True):
         self.refuse_mixture({x})
         return self.labels
 
-    def refuse_mixture(self, axes: set[str]) -> None:
+    def refuse_mixture(self, axes: set[str], one_label: bool = False) -> None:
         """A mean over different situations means nothing: whatever varies has to be an axis, or be chosen."""
         for column in axes:
             self._known(column)
+        if one_label and len(self.labels) > 1:
+            raise UsageError(f"a grid shows one label; choose from {', '.join(self.labels)}")
         spared = axes.union(*(FOLLOWS.get(axis, ()) for axis in axes))
         for name, values in self.varied().items():
             if name not in spared and any(self._differs_within(label, name) for label in self.labels):

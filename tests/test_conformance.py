@@ -11,9 +11,11 @@ import pytest
 
 from soloist.algorithms import CATALOGUE, Card, find
 from soloist.algorithms.printed import ERRATA, PRINTED, Erratum
-from soloist.check import PROPERTIES, Limits, Report, check
+from soloist.check import PROPERTIES, Limits, Report, Space, check, explore, setting
 from soloist.check.judge import ENDLESS_STATES
+from soloist.core import encode
 from soloist.core.trace import Recorder
+from soloist.net.instance import decoder
 from soloist.network import Constant, Exponential, Network
 from soloist.sim import Experiment, Result, Saturated, Thinking, simulate
 from tests.pages import DOCS, generate
@@ -113,13 +115,17 @@ def test_larger_systems_and_other_options(
     assert_holds(find(name), n, rounds, k, options)
 
 
+def cases(card: Card) -> list[Case]:
+    usual: list[Case] = [(card.name, 2, 2, k_of(card, 2), {}), (card.name, 3, 1, k_of(card, 3), {})]
+    return usual + [case for case in BEYOND if case[0] == card.name]
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_every_message_is_received_in_some_check(name: str) -> None:
     """A rule that none of the checks above ever comes to has not been checked."""
     card = find(name)
-    usual: list[Case] = [(name, 2, 2, k_of(card, 2), {}), (name, 3, 1, k_of(card, 3), {})]
     missing = {kind.__name__ for kind in card.process.handlers}
-    for _, n, rounds, k, options in usual + [case for case in BEYOND if case[0] == name]:
+    for _, n, rounds, k, options in cases(card):
         report = check(card, n, rounds, k, options=options, properties=["exclusion"], limits=LIMITS)
         assert report.vacuity is not None
         missing -= set(report.vacuity.messages)
@@ -147,6 +153,26 @@ def test_an_algorithm_that_asks_for_fifo_breaks_without_it(name: str) -> None:
         if report.verdict == "violated":
             return
     pytest.fail(f"{name} claims to need FIFO links, but holds without them")
+
+
+# Snapshots and messages.
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_state_and_message_survives_a_round_trip(name: str) -> None:
+    """All that occur in the first 20 000 states of each check, with the decoder that a node uses. A partitioned
+    process decodes what its inner one does, so here it is the messages of naimi-trehel."""
+    card = find(name)
+    decode = decoder(card)
+    for _, n, rounds, k, options in cases(card):
+        graph = explore(Space(setting(card, n, rounds, k, options=options)), Limits(states=20_000))
+        library = graph.space.model.library
+        for snapshot in library.processes:
+            assert card.process.restore(snapshot).snapshot() == snapshot
+        for message in library.messages:
+            copy = decode(msgspec.Raw(encode(message)))
+            assert copy == message
+            assert type(copy) is type(message)
 
 
 # Messages per entry.

@@ -10,7 +10,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
@@ -114,6 +114,10 @@ def dask_cluster(address: str) -> Iterator[Executor]:
                 )
             executor: Executor = client.get_executor()
             yield executor
+        except CancelledError:  # by nobody here
+            raise BrokenExecutor(f"the Dask scheduler at {place} has gone") from None
+        except distributed.scheduler.KilledWorker:
+            raise BrokenExecutor(f"the workers of {place} died of a run, again and again") from None
         finally:
             client.close()  # which also makes the scheduler forget what is still waiting there
 
@@ -144,11 +148,13 @@ def _knock(place: str) -> None:
 
 @contextmanager
 def _quiet(name: str) -> Iterator[None]:
-    """A library's log would put pages around our one line."""
-    log = logging.getLogger(name)
-    before = log.level
-    log.setLevel(logging.CRITICAL + 1)
+    """A library's log would put pages around our one line. Its parts have levels of their own."""
+    logs = [logging.getLogger(each) for each in logging.root.manager.loggerDict if each.split(".")[0] == name]
+    before = [log.level for log in logs]
+    for log in logs:
+        log.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        log.setLevel(before)
+        for log, level in zip(logs, before, strict=True):
+            log.setLevel(level)

@@ -7,7 +7,14 @@ from collections.abc import Callable
 import msgspec
 
 from soloist.core import unknown
-from soloist.lab.papers import bulgannawar_vaidya, lodha_kshemkalyani, naimi_thiare, survey, suzuki_kasami
+from soloist.lab.papers import (
+    bulgannawar_vaidya,
+    lodha_kshemkalyani,
+    naimi_thiare,
+    scale,
+    survey,
+    suzuki_kasami,
+)
 from soloist.lab.report import Report
 from soloist.lab.workbench import Workbench
 
@@ -28,6 +35,7 @@ PAPERS = {
         Paper("lodha-kshemkalyani", lodha_kshemkalyani.ABOUT, lodha_kshemkalyani.reproduce),
         Paper("naimi-thiare", naimi_thiare.ABOUT, naimi_thiare.reproduce),
         Paper("suzuki-kasami", suzuki_kasami.ABOUT, suzuki_kasami.reproduce),
+        Paper("scale", scale.ABOUT, scale.reproduce),
         Paper("survey", survey.ABOUT, survey.reproduce),
     )
 }

@@ -18,8 +18,9 @@ MAY_IMPORT = {
     "check": {"core", "structures", "algorithms", "network"},
     "net": {"core", "structures", "algorithms"},
     "demo": {"core", "algorithms", "net"},
+    "lab": {"core", "structures", "algorithms", "network", "sim", "check"},
     "bench": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo"},
-    "cli": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo", "bench"},
+    "cli": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo", "bench", "lab"},
 }
 PURE = ("core", "structures", "algorithms")
 IMPURE_MODULES = {"asyncio", "random", "time", "socket", "logging", "threading", "os", "subprocess"}

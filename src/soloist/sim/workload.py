@@ -45,18 +45,38 @@ class Thinking(msgspec.Struct, frozen=True):
         return None
 
     def schedule(self, nodes: int, random: Random) -> Schedule:
-        return _Exponential(self.rate, random)
+        return _Exponential(self.rate, nodes, random)
+
+
+_WORD = (1 << 64) - 1
+_GAMMA = 0x9E3779B97F4A7C15
+
+
+def _mixed(z: int) -> int:
+    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
+    return z ^ (z >> 31)
 
 
 class _Exponential:
-    def __init__(self, rate: float, random: Random) -> None:
-        self.rate, self.draw = rate, random.expovariate
+    """The i-th think time of a site depends on the seed, the site and i, and on nothing else: so two algorithms
+    with the same seed are asked alike, whatever the order of their exits, and can be compared in pairs.
+
+    Each site has a SplitMix64 of its own, since that is one number; a million of Python's generators would not fit.
+    """
+
+    def __init__(self, rate: float, nodes: int, random: Random) -> None:
+        self.mean = 1 / rate
+        seed = random.getrandbits(64)
+        self.state = [_mixed((seed + site * _GAMMA) & _WORD) for site in range(nodes)]
 
     def first(self, site: Site) -> float:
-        return self.draw(self.rate)
+        return self.again(site, 0.0)
 
     def again(self, site: Site, now: float) -> float:
-        return now + self.draw(self.rate)
+        z = self.state[site] = (self.state[site] + _GAMMA) & _WORD
+        return now - self.mean * math.log(((_mixed(z) >> 11) + 1) * 2.0**-53)
 
 
 class Saturated(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ import typer
 from typer.exceptions import TyperException
 
 from soloist import __version__
+from soloist.cli.advise import advise
 from soloist.cli.algorithms import algorithms
 from soloist.cli.bench import bench
 from soloist.cli.check import check
@@ -33,6 +34,7 @@ for command in (
     compare,
     sweep,
     reproduce,
+    advise,
     check,
     node,
     run,

@@ -13,8 +13,9 @@ from soloist.algorithms import CATALOGUE, Card
 from soloist.core import UsageError, unknown
 from soloist.lab.runner import run_sweep
 from soloist.lab.situation import Fair, Situation
-from soloist.lab.sweep import Contender, Seeds, Sweep
+from soloist.lab.sweep import Contender, Seeds, Sweep, experiment
 from soloist.lab.table import Row, Table
+from soloist.sim import simulate
 from soloist.sim.statistics import Estimate, estimate
 
 By = Literal["time", "messages", "bytes", "fairness"]
@@ -154,21 +155,24 @@ def _obstacle(card: Card, situation: Situation, without: Collection[str]) -> str
         return "it serves a node only while all the others ask, too"
     if card.fairness not in ORDERS[situation.fair]:
         return f"its order of entries is {card.fairness}, not {situation.fair}"
-    if card.light is None and (idle := _idle_messages(situation)) > CHATTER:
-        return f"it sends messages while nobody asks, some {idle:.0f} for each entry here"
     try:
         card.size(situation.nodes, situation.k)
     except UsageError as error:
         return str(error)
+    if card.light is None and (idle := _chatter(card, situation)) > CHATTER:
+        return f"it sends messages while nobody asks, some {idle:.0f} for each entry here"
     return None
 
 
-def _idle_messages(situation: Situation) -> float:
-    """Of one token that goes round without a rest."""
-    if situation.rate is None:
-        return 0.0
-    hop = situation.latency + 2 * situation.overhead
-    return 1 / (situation.nodes * situation.rate * hop) if hop else float("inf")
+def _chatter(card: Card, situation: Situation) -> float:
+    """Messages for each entry of an algorithm that never rests: a guess, and only if that is low, a short run."""
+    if situation.rate is not None:
+        hop = situation.latency + 2 * situation.overhead
+        rounds = 1 / (situation.nodes * situation.rate * hop) if hop else float("inf")
+        if rounds > CHATTER:
+            return rounds
+    trial = experiment(Contender(card.name), {**situation.parameters(), "entries": 10, "warmup": 10})
+    return simulate(trial).messages_per_entry.mean
 
 
 def _rows(table: Table, name: str) -> list[Row]:

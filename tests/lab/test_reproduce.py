@@ -1,0 +1,130 @@
+"""Papers done again: on a small scale, the same way as on a large one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from soloist.cli import main
+from soloist.lab import Seeds
+from soloist.lab.papers import bulgannawar_vaidya, scale
+from soloist.lab.report import Report, claim, markdown_table
+from soloist.lab.reproduce import PAPERS
+from soloist.lab.workbench import Workbench
+
+SMALL = 0.02
+
+
+@pytest.fixture(autouse=True)
+def small_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million sites take minutes; a hundred will do to see that it works."""
+    growths = [msgspec.structs.replace(g, sizes=tuple(n for n in g.sizes if n <= 324)) for g in scale.GROWTHS]
+    monkeypatch.setattr(scale, "GROWTHS", growths)
+    monkeypatch.setattr(bulgannawar_vaidya, "LAMBDAS", (0.001, 0.1, 1.0, 10.0))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_report_is_complete_and_the_same_for_the_same_seed(paper: str, tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        bench = Workbench(tmp_path / folder, Seeds(2), SMALL, jobs=2 if folder == "one" else 1)
+        (tmp_path / folder).mkdir()
+        report = PAPERS[paper].reproduce(bench)
+        text = report.write(tmp_path / folder, "command").read_text()
+    assert len(report.claims) >= 5
+    assert all(each.evidence for each in report.claims)
+    pictures = sorted(path.name for path in (tmp_path / "one").glob("*.png"))
+    assert pictures
+    assert all(f"({name})" in text for name in pictures)
+    files = [path for path in (tmp_path / "one").iterdir() if path.is_file()]
+    for path in files:  # report, figures and tables
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
+
+
+def test_interrupted_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path, Seeds(2), SMALL, jobs=1)
+    PAPERS["suzuki-kasami"].reproduce(bench)
+    journals = sorted(tmp_path.glob("*/journal.jsonl"))
+    before = [path.read_bytes() for path in journals]
+    PAPERS["suzuki-kasami"].reproduce(bench)
+    assert [path.read_bytes() for path in journals] == before
+
+
+@pytest.mark.parametrize(
+    ("tests", "verdict"),
+    [
+        (True, "reproduced"),
+        (False, "not reproduced"),
+        ([True, False], "partly"),
+        ([False, False], "not reproduced"),
+    ],
+)
+def test_a_claim_is_as_good_as_its_tests(tests: bool | list[bool], verdict: str) -> None:
+    assert claim("it holds", "section 1", tests, "1 of 2").verdict == verdict
+
+
+def test_tables_in_markdown() -> None:
+    assert markdown_table(("a", ">b"), [("x|y", 1234.5), ("z", 0.12345)]).splitlines() == [
+        "| a | b |",
+        "| --- | ---: |",
+        "| x\\|y | 1234 |",
+        "| z | 0.123 |",
+    ]
+
+
+def test_a_report_counts_its_claims() -> None:
+    report = Report("T", "P", [claim("a", "1", True, "x"), claim("b", "2", False, "y")])
+    assert "Of 2 claims: 1 reproduced, 1 not reproduced." in report.markdown("c")
+
+
+# The command.
+
+
+def test_the_command_writes_a_report_and_says_what_held(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["reproduce", "naimi-thiare", "--scale", "0.02", "--seeds", "2", "--jobs", "1", "--svg"]
+    assert main([*arguments, "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "✓ reproduced" in said
+    assert "✗ not reproduced" in said
+    assert said.rstrip().endswith(str(tmp_path / "report.md"))
+    assert (tmp_path / "causal-order.svg").exists()
+    assert main([*arguments, "--out", str(tmp_path), "--json"]) == 0
+    assert {each["verdict"] for each in json.loads(capsys.readouterr().out)["claims"]} == {
+        "reproduced",
+        "not reproduced",
+    }
+
+
+def test_without_a_name_it_lists_the_papers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in PAPERS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("lodha", "unknown paper 'lodha'"),
+        ("survey --seeds 0", "--seeds must be at least 1"),
+        ("survey --scale 0", "--scale must be above 0"),
+        ("survey --out README.md", "it is a file, not a directory"),
+        ("survey --executor dask://127.0.0.1:1", "no Dask scheduler answers at 127.0.0.1:1"),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    arguments: str,
+    complaint: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "README.md").touch()
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", *arguments.split()]) == 2
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert said.count("\n") == 1

@@ -35,7 +35,9 @@ class Port:
             raise self._out_of_turn("acquire", IDLE)
         process.phase = WAITING
         process.acquire()
-        return self.take()
+        out = self.out  # as `take`, here and below: a step of a process is where the time goes
+        sends, out.sends = out.sends, []
+        return sends
 
     def release(self) -> list[Send]:
         process = self.process
@@ -43,7 +45,9 @@ class Port:
             raise self._out_of_turn("release", INSIDE)
         process.phase = IDLE
         process.release()
-        return self.take()
+        out = self.out
+        sends, out.sends = out.sends, []
+        return sends
 
     def deliver(self, sender: Site, message: Message) -> list[Send]:
         try:
@@ -52,7 +56,9 @@ class Port:
             kind, algorithm = type(message).__name__, type(self.process).__name__
             raise ProtocolError(f"site {sender} sent {kind}, which {algorithm} does not know") from None
         handler(self.process, sender, message)
-        return self.take()
+        out = self.out
+        sends, out.sends = out.sends, []
+        return sends
 
     def timeout(self, name: str) -> list[Send]:
         self.process.timeout(name)

@@ -20,6 +20,7 @@ import msgspec
 
 from soloist.algorithms import Card, Size
 from soloist.core import IDLE, Message, Outbox, Port, Process, ProtocolError, Send, Site, encode
+from soloist.net.wire import Envelope
 
 FENCE_BITS = 40
 """fence = epoch << 40 | counter: below 2^63, and a new epoch is above all that was before."""
@@ -39,13 +40,15 @@ class Layout(msgspec.Struct, frozen=True):
     offset: int
     places: int
     sites: int
+    hosts: tuple[int, ...]
+    """The node of the first sites, of the next ones, and so on: `places` of them each."""
 
     @classmethod
     def of(cls, lock: str, nodes: int, me: int, capacity: int) -> Layout:
         return _layout(nodes, me, zlib.crc32(lock.encode()) % nodes, capacity)
 
     def host(self, site: Site) -> int:
-        return (site // self.places + self.offset) % self.nodes
+        return self.hosts[site // self.places]
 
     def mine(self) -> list[Site]:
         first = (self.me - self.offset) % self.nodes * self.places
@@ -55,10 +58,11 @@ class Layout(msgspec.Struct, frozen=True):
 @cache
 def _layout(nodes: int, me: int, offset: int, places: int) -> Layout:
     """There are few, and locks are many."""
-    return Layout(nodes, me, offset, places, nodes * places)
+    hosts = tuple((group + offset) % nodes for group in range(nodes))
+    return Layout(nodes, me, offset, places, nodes * places, hosts)
 
 
-class Grant(msgspec.Struct):
+class Grant(msgspec.Struct, gc=False):
     """A site of ours is inside, for one caller."""
 
     site: Site
@@ -87,8 +91,9 @@ class Waiter(msgspec.Struct, eq=False):
         raise NotImplementedError
 
 
-Dispatch = Callable[["Instance", int, Site, Site, bytes], None]
-"""(instance, host, sender, addressee, message): put a message on its way to another node."""
+Dispatch = Callable[[tuple[int, Envelope]], None]
+"""Put a message on its way to another node, given by its number. Called where the time counts: no more than a list's
+`append` in a node."""
 
 
 class Cancellable(Protocol):
@@ -182,31 +187,30 @@ class Instance:
     def request(self, waiter: Waiter) -> Waiter:
         if self.broken:
             raise self.broken
-        if (
-            self.waiting
-            or self.capacity > 1
-            or self.first.process.phase is not IDLE
-            or not self._enters(waiter)
-        ):
+        if self.waiting or self.capacity > 1 or self.first.process.phase is not IDLE:
             self.queue.append(waiter)
             self.waiting += 1
             self._ask()
             self._settle()
+        else:
+            self._ask_alone(waiter)
         return waiter
 
-    def _enters(self, waiter: Waiter) -> bool:
+    def _ask_alone(self, waiter: Waiter) -> None:
         """Let our first site ask for a caller before whom there is nobody: perhaps the lock is here, and free."""
+        out = self.out
         sends = self.first.acquire()
-        if not self.out.entered:
+        if out.entered:
+            waiter.gone = True
+            self._grant(out.entered.pop(), waiter)
+        else:
             self.asking += 1
+            self.queue.append(waiter)
+            self.waiting += 1
+        if sends:
             self._perform(sends)
-            return False
-        waiter.gone = True
-        self._grant(self.out.entered.pop(), waiter)
-        if sends or self.out.timers:
-            self._perform(sends)
+        if out.timers or self._inbox:
             self._settle()
-        return True
 
     def withdraw(self, waiter: Waiter) -> None:
         """The caller has gone. If the request is under way, its grant will be given back at once."""
@@ -226,7 +230,8 @@ class Instance:
             self._grant(grant.site, waiter, grant.passed + 1)
         else:
             self._leave(grant.site)
-        self._settle()
+        if self._inbox or self.out.entered or self.out.timers:
+            self._settle()
 
     def fail(self, error: Exception) -> None:
         """Nobody here will ever be let in: tell them, and whoever comes later."""
@@ -238,19 +243,25 @@ class Instance:
 
     # What peers do.
 
-    def deliver(self, sender: Site, to: Site, counter: int, body: msgspec.Raw) -> None:
-        if to not in self.ports or not 0 <= sender < self.layout.sites:
+    def deliver(self, host: int | None, envelope: Envelope) -> None:
+        """What a node, given by its number, has said to one of our sites."""
+        sender, to, counter, layout = envelope.sender, envelope.to, envelope.counter, self.layout
+        port = self.ports.get(to)
+        if port is None or not 0 <= sender < layout.sites:
             raise ProtocolError(f"{self.lock!r}: site {to} is not here, or site {sender} is nowhere")
+        if layout.hosts[sender // layout.places] != host:
+            raise ProtocolError(f"{self.lock!r}: site {sender} is elsewhere")
         if not 0 <= counter < COUNTERS:
             raise ProtocolError(f"{self.lock!r}: a counter of {counter}")
-        message = self.decode(body)
+        message = self.decode(envelope.body)
         self.unheard = 0
         self.contended = CONTENDED
         if counter > self.counter:
             self.counter = counter
-        if sends := self.ports[to].deliver(sender, message):
+        if sends := port.deliver(sender, message):
             self._perform(sends)
-        self._settle()
+        if self.out.entered or self._inbox or self.out.timers:
+            self._settle()
 
     # Inside.
 
@@ -261,19 +272,26 @@ class Instance:
             while out.timers:
                 self._set_timer(*out.timers.pop(0))
             while out.entered:
-                self._entered(out.entered.pop(0))
+                site = out.entered.pop(0)
+                self.asking -= 1
+                if waiter := self._next():
+                    self._grant(site, waiter)
+                else:
+                    self._leave(site)  # whoever asked has gone meanwhile
             if inbox:
                 sender, to, message = inbox.pop(0)
                 self._perform(self.ports[to].deliver(sender, message))
 
     def _perform(self, sends: Sequence[Send]) -> None:
+        hosts, places = self.layout.hosts, self.capacity
         for sender, addressees, message, _ in sends:
-            body = encode(message)
+            body = msgspec.Raw(encode(message))
             for to in addressees:
                 if to in self.ports:
                     self._inbox.append((sender, to, message))
                 else:
-                    self.dispatch(self, self.layout.host(to), sender, to, body)
+                    envelope = Envelope(self.lock, places, self.epoch, self.counter, sender, to, body)
+                    self.dispatch((hosts[to // places], envelope))
 
     def _set_timer(self, site: Site, name: str, delay: float | None) -> None:
         if earlier := self.timers.pop((site, name), None):
@@ -286,22 +304,16 @@ class Instance:
         self._perform(self.ports[site].timeout(name))
         self._settle()
 
-    def _entered(self, site: Site) -> None:
-        self.asking -= 1
-        if waiter := self._next():
-            self._grant(site, waiter)
-        else:
-            self._leave(site)  # whoever asked has gone meanwhile
-
     def _next(self) -> Waiter | None:
-        while self.queue:
-            waiter = self.queue.pop(0)
+        queue = self.queue
+        while queue:
+            waiter = queue.pop(0)
             if waiter.gone:
                 continue
             waiter.gone = True
             self.waiting -= 1
-            while self.queue and self.queue[0].gone:
-                self.queue.pop(0)
+            while queue and queue[0].gone:
+                queue.pop(0)
             if not waiter.cancelled():
                 return waiter
         return None

@@ -92,13 +92,13 @@ class Hold:
         """Grows from holder to holder. Hand it to whatever the lock protects, and let that refuse lower ones."""
         self.note = lock.note
         self.since = time.monotonic()
-        self._node = lock.node
         self._lock = lock
         self._grants = grants
-        self._task = lock.node.current_task()
-        self.key: tuple[str, object] = (lock.instance_name, OWNER.get() or self._task)
+        node = self._node = lock.node
+        task = self._task = asyncio.current_task(node.loop)  # found faster if the loop is told
+        self.key: tuple[str, object] = (lock.instance_name, OWNER.get() or task)
         """The instance and whoever holds it."""
-        lock.node.register(self)
+        node.register(self)
 
     @property
     def lost(self) -> asyncio.Event:
@@ -147,7 +147,8 @@ class Hold:
 
     def release_now(self) -> None:
         node = self._node
-        node.check_process()
+        if node.forked:
+            node.check_process()
         self.depth -= 1
         if self.depth > 0:
             return
@@ -265,8 +266,9 @@ class Lock:
     async def _acquire(self, timeout: float | None) -> Hold:
         if timeout is not None:
             _check_timeout(timeout)
-        self.node.check_usable()
         name, node = self.instance_name, self.node
+        if not node.usable:
+            node.check_usable()
         if name in node.holds and self.capacity == 1 and node.held_by(name, owner()):
             raise WouldDeadlock(
                 f"this task holds {self.name!r} already and would wait for itself; rlock() allows that",
@@ -282,7 +284,8 @@ class Lock:
             if ticket.grant:  # it was here, and free: nothing that waiting needs is made
                 return Hold(self, [ticket.grant])
         if timeout is None:
-            return Hold(self, await self._grants(ticket))
+            grants = [await self._granted(ticket)] if ticket else await self._grants(None)
+            return Hold(self, grants)
         try:
             async with asyncio.timeout(timeout or TRY_SECONDS) as limit:
                 return Hold(self, await (self._grants(ticket) if timeout else self._tried(ticket, limit)))
@@ -321,16 +324,16 @@ class Lock:
         """One grant. Cancelled while waiting, the request is withdrawn; a grant that came first is given back."""
         if ticket.grant:
             return ticket.grant
-        ticket.future = self.node.future()
+        future = ticket.future = self.node.loop.create_future()
         try:
-            await ticket.future
+            await future
         except asyncio.CancelledError:
             if ticket.grant:
                 self.node.release(self.instance_name, ticket.grant)
             else:
                 self.node.withdraw(self.instance_name, ticket)
             raise
-        return ticket.outcome()
+        return ticket.grant or ticket.outcome()
 
     def _timed_out(self, timeout: float | None) -> AcquireTimeout:
         missing = self.node.missing()

@@ -14,8 +14,9 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
+from weakref import WeakSet
 
 import msgspec
 
@@ -23,7 +24,7 @@ from soloist.algorithms import Card, find
 from soloist.core import ProtocolError, UsageError
 from soloist.net.errors import ConfigMismatch, NodeClosed
 from soloist.net.handshake import Identity
-from soloist.net.instance import FENCE_BITS, CallLater, Grant, Instance, Layout, Waiter, begins
+from soloist.net.instance import FENCE_BITS, CallLater, Cancellable, Grant, Instance, Layout, Waiter, begins
 from soloist.net.lock import Hold, Lock, Locks, OnLost, RLock, Semaphore
 from soloist.net.observer import Observer, port_for
 from soloist.net.security import TLS, address
@@ -79,6 +80,9 @@ class Node:
     members must be given the same. Beyond this host, `tls` or `secret` is required (or `insecure=True`).
     """
 
+    loop: asyncio.AbstractEventLoop
+    """Once it is started."""
+
     def __init__(
         self,
         name: str,
@@ -121,10 +125,12 @@ class Node:
         self.instances: dict[str, Instance] = {}
         self.holds: dict[str, list[Hold]] = {}
         """Live holds by instance."""
-        self._dispatch = self._dispatched
-        self._call_later: CallLater | None = None
-        """Made once, for all instances: idle locks should cost little."""
-        self._outgoing: dict[int, list[Envelope]] = {}
+        self._outgoing: list[tuple[int, Envelope]] = []
+        """What instances have said, with the number of the node it is for. Always the same list."""
+        self._dispatch = self._outgoing.append
+        self._call_later: CallLater = self._later
+        """Made once, for all instances, as the one before: idle locks should cost little."""
+        self._numbers = {member: number for number, member in enumerate(self.members)}
         self._control: dict[str, list[Control]] = {}
         self._flushing = False
         """Whether a flush will come."""
@@ -135,17 +141,21 @@ class Node:
         self._answered: dict[int, asyncio.Event] = {}
         self._question = 0
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._forks = _forks
         self._closed = False
+        self.forked = False
+        """Whether this is a copy in the child of a fork; the sockets are the parent's."""
+        self.usable = False
+        """Started, and neither closed nor forked."""
+        _ALL.add(self)
         self.behind: set[str] = set()
         """Peers that have left much unacknowledged."""
 
     # Life.
 
     async def start(self) -> Self:
-        self._loop = asyncio.get_running_loop()
-        self._call_later = self._loop.call_later
+        self.loop = self._loop = asyncio.get_running_loop()
         await self.transport.start(self._receive)
+        self.usable = not self._closed
         _NODES[self.name] = self
         return self
 
@@ -156,6 +166,7 @@ class Node:
         if not self.forked:
             self._flush()
         self._closed = True
+        self.usable = False
         for hold in [hold for holds in self.holds.values() for hold in holds]:
             hold.lose("the node was closed")
         for instance in self.instances.values():
@@ -175,19 +186,13 @@ class Node:
         """Raise if this node is no longer, or is in the child of a fork, where its connections are not."""
         if self._closed:
             raise NodeClosed(f"node {self.name!r} is closed")
-        if self._forks != _forks:
-            self.check_process()
+        self.check_process()
         if self._loop is None:
             raise NodeClosed(f"node {self.name!r} has not been started; use it with `async with`")
 
     def check_process(self) -> None:
-        if self._forks != _forks:
+        if self.forked:
             raise NodeClosed(f"node {self.name!r} belongs to the parent of this process; make a new one here")
-
-    @property
-    def forked(self) -> bool:
-        """Whether this is a copy in the child of a fork; the sockets are the parent's."""
-        return self._forks != _forks
 
     # Locks.
 
@@ -260,14 +265,11 @@ class Node:
             if instance is None and begins(self._card_for(capacity)):
                 self._wake(lock, capacity)
             instance = self._instance(lock, capacity)
-        late, self._flushing = self._flushing, True
         try:
             return instance.request(waiter)
         finally:
             if self._outgoing:
-                self._speak(late)
-            else:
-                self._flushing = late
+                self._speak()
 
     def inside(self, lock: str) -> int:
         """How many permits are out at this node."""
@@ -277,14 +279,6 @@ class Node:
     def withdraw(self, lock: str, waiter: Waiter) -> None:
         if not self._closed:
             self.instances[lock].withdraw(waiter)
-
-    def current_task(self) -> asyncio.Task[Any] | None:
-        """asyncio finds it faster if it is told in which loop."""
-        return asyncio.current_task(self._loop)
-
-    def future(self) -> asyncio.Future[None]:
-        assert self._loop
-        return self._loop.create_future()
 
     def deaf(self, lock: str) -> bool:
         """Whether callers here have taken this lock so often in a row that it is time to look who else wants it.
@@ -315,14 +309,11 @@ class Node:
     def release(self, lock: str, grant: Grant) -> None:
         if self._closed:
             return
-        late, self._flushing = self._flushing, True
         try:
             self.instances[lock].release(grant)
         finally:
             if self._outgoing:
-                self._speak(late)
-            else:
-                self._flushing = late
+                self._speak()
 
     def register(self, hold: Hold) -> None:
         if self._closed:  # between the grant and now
@@ -374,15 +365,17 @@ class Node:
         for host in range(len(self.members)):
             if host != self.me:
                 envelope = Envelope(lock, capacity, self.epoch, 0, 0, 0, msgspec.Raw(WAKE))
-                self._outgoing.setdefault(host, []).append(envelope)
+                self._outgoing.append((host, envelope))
         self._flush_soon()
 
-    def _dispatched(self, instance: Instance, host: int, sender: int, to: int, body: bytes) -> None:
-        """What an instance has to say to another node."""
-        lock, capacity, epoch, counter = instance.lock, instance.capacity, instance.epoch, instance.counter
-        envelope = Envelope(lock, capacity, epoch, counter, sender, to, msgspec.Raw(body))
-        self._outgoing.setdefault(host, []).append(envelope)
-        if not self._flushing:
+    def _later(self, delay: float, timeout: Callable[..., None], *args: Any) -> Cancellable:
+        """As the loop's `call_later`, for instances: what they say then is sent."""
+        return self.loop.call_later(delay, self._timed_out, timeout, args)
+
+    def _timed_out(self, timeout: Callable[..., None], args: tuple[Any, ...]) -> None:
+        try:
+            timeout(*args)
+        finally:
             self._flush_soon()
 
     # Messages.
@@ -393,7 +386,7 @@ class Node:
             assert self._loop
             self._loop.call_soon(self._flush)
 
-    def _speak(self, late: bool) -> None:
+    def _speak(self) -> None:
         """What callers say first leaves at once, the rest together at the end of this turn of the loop.
 
         So a lock is handed over without delay, and whoever uses many locks at a time still sends few batches.
@@ -401,10 +394,8 @@ class Node:
         if self._eager:
             self._eager -= 1
             self._send_all()
-            self._flushing = late
-        elif not late:
-            assert self._loop
-            self._loop.call_soon(self._flush)
+        else:
+            self._flush_soon()
 
     def _flush(self) -> None:
         """The end of a turn, or of what a peer has said."""
@@ -415,30 +406,47 @@ class Node:
 
     def _send_all(self) -> None:
         """One batch a peer for all that is to be said."""
-        outgoing, control_of = self._outgoing, self._control
-        self._outgoing, self._control = {}, {}
-        stats, transport = self.stats, self.transport
-        for host, envelopes in outgoing.items():
-            peer = self.members[host]
-            stats.messages_sent += len(envelopes)
-            for start in range(0, len(envelopes), MOST_ENVELOPES):
-                stats.batches_sent += 1
-                transport.send(peer, envelopes[start : start + MOST_ENVELOPES], [])
-            if transport.backlog(peer) > HIGH_WATER:
-                self.behind.add(peer)
-        for peer, control in control_of.items():
-            for each in control:
-                self.transport.send(peer, [], [each])
+        outgoing = self._outgoing
+        if len(outgoing) == 1:  # the rule
+            host, envelope = outgoing.pop()
+            self._send(host, [envelope])
+        elif outgoing:
+            by_host: dict[int, list[Envelope]] = {}
+            for host, envelope in outgoing:
+                by_host.setdefault(host, []).append(envelope)
+            outgoing.clear()
+            for host, envelopes in by_host.items():
+                for start in range(0, len(envelopes), MOST_ENVELOPES):
+                    self._send(host, envelopes[start : start + MOST_ENVELOPES])
+        if self._control:
+            control_of, self._control = self._control, {}
+            for peer, control in control_of.items():
+                for each in control:
+                    self.transport.send(peer, [], [each])
+
+    def _send(self, host: int, envelopes: list[Envelope]) -> None:
+        peer, stats = self.members[host], self.stats
+        stats.messages_sent += len(envelopes)
+        stats.batches_sent += 1
+        if self.transport.send(peer, envelopes, []) > HIGH_WATER:
+            self.behind.add(peer)
 
     def _receive(self, peer: str, batch: Batch) -> None:
         if self._closed:
             return
         self._flushing = True  # at the end of this
         self.stats.messages_received += len(batch.envelopes)
+        number = self._numbers.get(peer)
         try:
             for envelope in batch.envelopes:
+                if envelope.epoch != self.epoch:
+                    continue  # of another generation: whatever it was about is over
                 try:
-                    self._deliver(peer, envelope)
+                    instance = self.instances.get(envelope.lock)
+                    if instance is None or instance.capacity != envelope.capacity:
+                        instance = self._instance_for(peer, envelope)
+                    if len(envelope.body) > len(WAKE):  # or else all it says is that the lock exists
+                        instance.deliver(number, envelope)
                 except Exception as error:  # whatever a peer may say: the rest of the batch is still good
                     log.error(
                         "%s: a message of %s about %r was dropped: %r", self.name, peer, envelope.lock, error
@@ -446,19 +454,10 @@ class Node:
             for said in batch.control:
                 self._heard(peer, said)
         finally:
-            self._flush()
-
-    def _deliver(self, peer: str, envelope: Envelope) -> None:
-        if envelope.epoch != self.epoch:
-            return  # of another generation: whatever it was about is over
-        instance = self.instances.get(envelope.lock)
-        if instance is None or instance.capacity != envelope.capacity:
-            instance = self._instance_for(peer, envelope)
-        if len(envelope.body) == len(WAKE):
-            return  # we know now that the lock exists
-        if self.members[instance.layout.host(envelope.sender)] != peer:
-            raise ProtocolError(f"site {envelope.sender} is not at {peer}")
-        instance.deliver(envelope.sender, envelope.to, envelope.counter, envelope.body)
+            self._flushing = False
+            self._eager = EAGER
+            if self._outgoing or self._control:
+                self._send_all()
 
     def _instance_for(self, peer: str, envelope: Envelope) -> Instance:
         """Of a lock of which we hear for the first time, or with another capacity than ours."""
@@ -539,13 +538,13 @@ class Node:
         )
 
 
-_forks = 0
-"""How often the ancestors of this process were forked with this module loaded (cheaper to ask than getpid)."""
+_ALL: WeakSet[Node] = WeakSet()
 
 
 def _forked() -> None:
-    global _forks
-    _forks += 1
+    """In the child of a fork no node is usable that was there before."""
+    for node in _ALL:
+        node.forked, node.usable = True, False
 
 
 if hasattr(os, "register_at_fork"):

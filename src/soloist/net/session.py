@@ -42,23 +42,21 @@ class Session:
 
     def accept(self, batch: Batch) -> bool:
         """Whether the batch is new. A gap cannot be: links keep order, and a reconnection starts where we are."""
-        self._forget(batch.acknowledged)
-        if batch.number == 0 or batch.number <= self.received:
+        number, acknowledged, kept = batch.number, batch.acknowledged, self.unacknowledged
+        if acknowledged > self.sent:
+            raise ProtocolError(f"the peer acknowledges batch {acknowledged} of {self.sent}")
+        while kept and kept[0][0] <= acknowledged:
+            self.unacknowledged_bytes -= len(kept.popleft()[1])
+        if number <= self.received:
             return False
-        if batch.number != self.received + 1:
-            raise ProtocolError(f"batch {batch.number} came after {self.received}")
-        self.received = batch.number
+        if number != self.received + 1:
+            raise ProtocolError(f"batch {number} came after {self.received}")
+        self.received = number
         return True
 
     def resume(self, peer_has: int) -> list[bytes]:
         """After a reconnection: what the peer has not got."""
         if not self.sent - len(self.unacknowledged) <= peer_has <= self.sent:
             raise ProtocolError(f"the peer says it has batch {peer_has} of {self.sent}")
-        self._forget(peer_has)
+        self.accept(Batch(0, peer_has, [], []))
         return [body for _, body in self.unacknowledged]
-
-    def _forget(self, acknowledged: int) -> None:
-        if acknowledged > self.sent:
-            raise ProtocolError(f"the peer acknowledges batch {acknowledged} of {self.sent}")
-        while self.unacknowledged and self.unacknowledged[0][0] <= acknowledged:
-            self.unacknowledged_bytes -= len(self.unacknowledged.popleft()[1])

@@ -128,11 +128,13 @@ class TcpTransport:
             retry = FIRST_RETRY if peer.connections > before else min(2 * retry, LAST_RETRY)
             await asyncio.sleep(retry)
 
-    def send(self, peer: str, envelopes: list[Envelope], control: list[Control]) -> None:
+    def send(self, peer: str, envelopes: list[Envelope], control: list[Control]) -> int:
         there = self.peers[peer]
-        body = there.session.seal(envelopes, control)
-        if there.connection:
-            there.connection.write(there.session.sent, body)
+        session = there.session
+        body = session.seal(envelopes, control)
+        if connection := there.connection:
+            connection.write(session.sent, body)
+        return session.unacknowledged_bytes
 
     def unread(self) -> bool:
         return bool(self.readable and self.readable.poll(0))

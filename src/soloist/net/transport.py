@@ -19,8 +19,8 @@ class Transport(Protocol):
     async def start(self, receive: Receive) -> None:
         """Begin to connect and to listen. Peers may come later."""
 
-    def send(self, peer: str, envelopes: list[Envelope], control: list[Control]) -> None:
-        """Never waits and never fails: what cannot leave now is kept until it can."""
+    def send(self, peer: str, envelopes: list[Envelope], control: list[Control]) -> int:
+        """Never waits and never fails: what cannot leave now is kept until it can. Gives the `backlog`."""
 
     def backlog(self, peer: str) -> int:
         """Bytes that the peer has not acknowledged."""
@@ -78,8 +78,9 @@ class MemoryTransport:
     async def start(self, receive: Receive) -> None:
         self.hub.join(self.node, receive)
 
-    def send(self, peer: str, envelopes: list[Envelope], control: list[Control]) -> None:
+    def send(self, peer: str, envelopes: list[Envelope], control: list[Control]) -> int:
         self.hub.post(self.node, peer, encode(Batch(1, 0, envelopes, control)))
+        return 0
 
     def backlog(self, peer: str) -> int:
         return 0

@@ -89,6 +89,23 @@ def test_compare_puts_the_cheapest_first(capsys: pytest.CaptureFixture[str]) -> 
     ]
 
 
+@pytest.mark.parametrize(
+    ("sweep", "figure"),
+    [("--nodes 4,8", "time"), ("--rate 0.1,1", "messages"), ("--nodes 4,8 --rate 0.1,1", "sync")],
+)
+def test_compare_draws_a_sweep(
+    sweep: str, figure: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "costs.svg"
+    line = f"compare lamport naimi-trehel {sweep} --entries 60 --plot {file} --figure {figure}"
+    assert run(capsys, line)[0] == 0
+    picture = file.read_text()
+    assert "naimi-trehel" in picture
+    code, _, err = run(capsys, line.replace(figure, "luck"))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "unknown figure 'luck'" in err
+
+
 def test_compare_passes_an_option_to_those_that_have_it(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "compare lamport raymond-tree --entries 50 --option topology=star --json")
     options = {c["result"]["algorithm"]: c["result"]["options"] for c in json.loads(out)}
@@ -164,7 +181,21 @@ def test_a_broken_promise_exits_with_1(
 
 
 @pytest.mark.parametrize(
-    "command", ["", "demo", "algorithms", "simulate", "compare", "bench", "bench simulator"]
+    "command",
+    [
+        *("", "demo", "algorithms", "simulate", "compare", "sweep", "reproduce", "advise", "check"),
+        *(
+            "node",
+            "run",
+            "status",
+            "holders",
+            "keys",
+            "bench",
+            "bench simulator",
+            "bench checker",
+            "bench locks",
+        ),
+    ],
 )
 def test_help_is_there(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, f"{command} --help")

@@ -1,6 +1,6 @@
 """Every example in the README and the docs is run.
 
-`console` blocks: each line after `$ ` must succeed. `python` blocks: run as they are; a block marked
+`console` blocks: each line after `$ ` must succeed, in the order of the page. `python` blocks: run as they are; a block marked
 `python continue` goes on where the one before it ended.
 """
 
@@ -24,25 +24,33 @@ def blocks(page: Path, language: str) -> list[tuple[str, str]]:
     return [(mark.strip(), body) for kind, mark, body in BLOCK.findall(page.read_text()) if kind == language]
 
 
-COMMANDS = [
-    (page.name, line.removeprefix("$ "))
+COMMANDS = {
+    page.name: [
+        line.removeprefix("$ ")
+        for _, body in blocks(page, "console")
+        for line in body.splitlines()
+        if line.startswith("$ ")
+    ]
     for page in PAGES
-    for _, body in blocks(page, "console")
-    for line in body.splitlines()
-    if line.startswith("$ ")
-]
+}
 
 
 def test_there_are_examples() -> None:
-    assert len(COMMANDS) > 5
+    assert sum(map(len, COMMANDS.values())) > 10
     assert sum(len(blocks(page, "python")) for page in PAGES) > 3
 
 
-@pytest.mark.parametrize(("page", "command"), COMMANDS)
-def test_commands(page: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    program, *arguments = shlex.split(command)
-    assert program == "soloist"
-    assert main(arguments) == 0, capsys.readouterr().err
+@pytest.mark.parametrize("page", [name for name, commands in COMMANDS.items() if commands])
+def test_commands(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One after the other, as a reader would type them, in a directory of their own."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    for command in COMMANDS[page]:
+        program, *arguments = shlex.split(command)
+        assert program == "soloist"
+        assert main(arguments) == 0, f"{command}: {capsys.readouterr().err}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -23,7 +23,7 @@ Saturate = Annotated[
 ]
 Entries = Annotated[int, typer.Option("--entries", metavar="M", help="Entries to measure.")]
 Warmup = Annotated[
-    int | None, typer.Option("--warmup", metavar="M", help="Entries to leave out before. [default: a tenth]")
+    int | None, typer.Option("--warmup", metavar="M", help="Entries to leave out before. (default: a tenth)")
 ]
 SendCost = Annotated[str, typer.Option("--send-cost", metavar="Ts", help="Time a site spends per copy sent.")]
 ReceiveCost = Annotated[
@@ -39,7 +39,7 @@ Latency = Annotated[
 ]
 Channels = Annotated[
     str | None,
-    typer.Option("--channels", metavar="fifo|any", help="Order on a link. [default: what the card asks for]"),
+    typer.Option("--channels", metavar="fifo|any", help="Order on a link. (default: what the card asks for)"),
 ]
 Inside = Annotated[str, typer.Option("--inside", metavar="E", help="Time spent inside.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help="One seed, one run, to the byte.")]

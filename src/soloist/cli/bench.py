@@ -73,7 +73,7 @@ def checker(
 
 @bench.command()
 def locks(
-    systems: Annotated[list[str] | None, typer.Argument(help="Only these. [default: all]")] = None,
+    systems: Annotated[list[str] | None, typer.Argument(help="Only these. (default: all)")] = None,
     seconds: Annotated[float, typer.Option(help="How long each measurement lasts.")] = 1.0,
     rounds: Annotated[int, typer.Option(help="Measurements of each; the median counts.")] = 3,
     processes: Annotated[list[int], typer.Option(help="Contending processes; may be repeated.")] = [2, 4, 8],  # noqa: B006

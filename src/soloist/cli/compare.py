@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,15 +14,18 @@ from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options, network
 from soloist.cli.output import BAR, bar, number, picture, print_json, print_table, progress_bar
 from soloist.cli.simulate import interval
-from soloist.core import UsageError
+from soloist.core import UsageError, unknown
+from soloist.lab import Point, plots
 from soloist.network import duration
-from soloist.sim import Experiment, Result, Saturated, Thinking, simulate
+from soloist.sim import Estimate, Experiment, Result, Saturated, Thinking, simulate
 
 
 class Comparison(msgspec.Struct, frozen=True):
     """One algorithm in one situation."""
 
     load: str
+    rate: float | None
+    """None: saturated."""
     result: Result
 
 
@@ -49,6 +53,14 @@ def compare(
     svg: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Also draw the tables, as SVG.")
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Also draw a figure over the sweep: .png or .svg."),
+    ] = None,
+    figure: Annotated[
+        str, typer.Option("--figure", metavar="WHAT", help="Draw messages, time, sync, words or throughput.")
+    ] = "messages",
+    show: Annotated[bool, typer.Option("--show", help="Open the plot in a window, too.")] = False,
     json: arg.Json = False,
 ) -> None:
     """Compare algorithms in the same situations, with the same seeds.
@@ -58,7 +70,13 @@ def compare(
         soloist compare --nodes 10,30 --rate 0.001
 
         soloist compare naimi-trehel raymond-tree --nodes 100 --rate 0.01,1 --saturate --picture costs.svg
+
+        soloist compare lamport maekawa naimi-trehel --nodes 5,10,20,40 --replications 5 --plot costs.png
     """
+    if plot:
+        plots.check_path(plot)
+        if figure not in FIGURES:
+            raise unknown("figure", figure, FIGURES)
     cards = [find(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c, k)]
     options = algorithm_options(option)
     for key in options:
@@ -87,8 +105,12 @@ def compare(
     comparisons = []
     with progress_bar("comparing", json) as progress:
         for done, experiment in enumerate(experiments, start=1):
-            comparisons.append(Comparison(describe(experiment), simulate(experiment, jobs=jobs)))
+            comparisons.append(
+                Comparison(describe(experiment), rate_of(experiment), simulate(experiment, jobs=jobs))
+            )
             progress(done, len(experiments))
+    if plot:
+        draw(comparisons, plot, figure, show)
     with picture(svg, "soloist compare"):
         print_json(comparisons) if json else print_comparisons(comparisons)
 
@@ -117,9 +139,47 @@ def loads(rates: str | None, saturate: bool) -> list[Thinking | Saturated]:
     return found or [Thinking(1.0)]
 
 
+def rate_of(experiment: Experiment) -> float | None:
+    return experiment.workload.rate if isinstance(experiment.workload, Thinking) else None
+
+
 def describe(experiment: Experiment) -> str:
     load = experiment.workload
     return f"rate {load.rate:g}" if isinstance(load, Thinking) else "saturated"
+
+
+FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
+    "messages": ("messages per entry", lambda r: r.messages_per_entry),
+    "time": ("time to enter", lambda r: Estimate(r.response_time.mean, r.response_time.ci95)),
+    "sync": ("from exit to entry", lambda r: Estimate(r.sync_delay.mean or 0.0, r.sync_delay.ci95)),
+    "words": ("words per message", lambda r: Estimate(r.words_per_message or 0.0, None)),
+    "throughput": ("entries per time unit", lambda r: r.throughput),
+}
+
+
+def draw(comparisons: list[Comparison], path: Path, figure: str, show: bool) -> None:
+    """A line an algorithm, over the rates or else over the numbers of sites; what else varies is in its name."""
+    loads = {c.load for c in comparisons}
+    over_rates = len(loads) > 1
+    sizes = {c.result.nodes for c in comparisons}
+    name, value = FIGURES[figure]
+    series: dict[str, list[Point]] = {}
+    for c in comparisons:
+        if over_rates and c.rate is None:
+            continue  # saturation is no point on an axis of rates
+        label = c.result.algorithm + (f", N={c.result.nodes}" if over_rates and len(sizes) > 1 else "")
+        found = value(c.result)
+        x = c.rate if over_rates else c.result.nodes
+        series.setdefault(label, []).append(Point(x, found.mean, found.ci95, c.result.replications))
+    plots.lines(
+        series,
+        path,
+        title="" if over_rates else next(iter(loads)),
+        x="requests per site and time unit" if over_rates else "sites",
+        y=name,
+        log="x",
+        show=show,
+    )
 
 
 def print_comparisons(comparisons: list[Comparison]) -> None:

@@ -43,17 +43,11 @@ def sweep(
     path: Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The plan.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Where all goes. [default: the plan's name, here]"),
+        typer.Option("--out", metavar="DIR", help="Where all goes. (default: the plan's name, here)"),
     ] = None,
-    executor: Annotated[
-        str | None, typer.Option("--executor", metavar="dask://HOST:PORT", help="Run on a Dask cluster.")
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", metavar="J", help="Processes; 0: one a core; 1: no others.")
-    ] = 0,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Forget the runs that are already in --out, and start anew.")
-    ] = False,
+    executor: arg.Executor = None,
+    jobs: arg.Workers = 0,
+    fresh: arg.Fresh = False,
     plot: Annotated[
         list[str] | None,
         typer.Option("--plot", metavar="WHAT", help="Draw a picture into --out; see below. May be repeated."),

@@ -142,10 +142,14 @@ def section(erratum: Erratum, report: Report) -> str:
         f"**Against** {erratum.text}.\n\n"
         f"**What is printed**: {erratum.says}\n\n"
         f"**What comes of it**: {report.property} is violated after {len(report.trace)} steps "
-        f"(N={erratum.nodes}, requests {rounds}, {report.channels} links). {report.reason}{again}\n\n"
+        f"(N={erratum.nodes}, requests {rounds}, {report.channels} links). {sentence(report.reason)}{again}\n\n"
         f"```text\n{steps}\n```\n\n"
         f"**Repair**: {erratum.repair}\n"
     )
+
+
+def sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def errata_page() -> str:

@@ -57,7 +57,7 @@ def forbidden(walk: Walk) -> tuple[str, str]:
     k = walk.model.setting.size.k
     if len(walk.inside) > k:
         return "exclusion", f"{last(walk)}, and now {sites(walk.inside)} are inside; at most {k} may be"
-    return "deadlock", "; ".join(["nothing is under way and nobody is inside, yet", *why_waiting(walk)])
+    return "deadlock", "nothing is under way and nobody is inside, yet " + "; ".join(why_waiting(walk))
 
 
 def last(walk: Walk) -> str:

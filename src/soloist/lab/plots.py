@@ -167,7 +167,7 @@ def breakdown(
                 left += parts.get(kind, 0.0)
             axes.text(left + 0.01 * largest, row, _short(left), va="center", fontsize=9)
         axes.set_yticks(range(len(kinds)), list(kinds))
-        axes.invert_yaxis()
+        axes.set_ylim(len(kinds) - 0.4, -0.6)  # the first one at the top
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(x)

@@ -17,6 +17,7 @@ from soloist.lab.report import Claim, Report, claim, markdown_table, number
 from soloist.lab.sweep import Contender
 from soloist.lab.table import Row, Table
 from soloist.lab.workbench import Workbench
+from soloist.sim.statistics import Estimate, estimate
 from soloist.structures.quorums import plane
 
 ABOUT = "Tables 1-3 with a measured column at light and heavy load, and the rest of the catalogue"
@@ -135,8 +136,9 @@ def judge(report: Report, title: str, lines: list[Line], measured: Callable[[Lin
     rows = []
     for each in lines:
         found = {load: [row.messages_per_entry for row in measured(each, load)] for load in (LIGHT, HEAVY)}
-        means = {load: mean(values) for load, values in found.items()}
-        verdicts = {load: within(each, value) for load, value in means.items()}
+        figures = {load: figure(values) for load, values in found.items()}
+        means = {load: found.mean if found else None for load, found in figures.items()}
+        verdicts = {load: within(each, found) for load, found in figures.items()}
         rows.append(
             (
                 each.contender.label,
@@ -162,9 +164,12 @@ def judged(each: Line, means: dict[str, float | None], verdicts: dict[str, bool]
     )
 
 
-def within(each: Line, value: float | None) -> bool:
-    """Below the least number an average may be, where a site can find at home what it needs."""
-    return value is not None and each.low / SLACK <= value <= each.high * SLACK
+def within(each: Line, found: Estimate | None) -> bool:
+    """Whether the interval of what was measured meets the published one."""
+    if found is None:
+        return False
+    low, high = found.ci95 or (found.mean, found.mean)
+    return each.low / SLACK <= high and low <= each.high * SLACK
 
 
 def span(each: Line) -> str:
@@ -172,9 +177,10 @@ def span(each: Line) -> str:
     return f"{each.low:.3g} to {high}" if each.low and each.low != each.high else high
 
 
-def mean(values: list[float | None]) -> float | None:
+def figure(values: list[float | None]) -> Estimate | None:
+    """None where a run broke a promise."""
     known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) else None
+    return estimate(known) if len(known) == len(values) else None
 
 
 def draw(bench: Workbench, report: Report, tables: dict[tuple[str, bool], Table]) -> None:

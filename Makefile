@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test soak lint bench docs pages venv clean
+.PHONY: demo test soak lint bench reproduce docs pages venv clean
 
 demo: venv  ## a real cluster of five processes, a lock, a semaphore and a witness
 	$(BIN)/soloist demo
@@ -23,6 +23,10 @@ lint: venv  ## style and types
 bench: venv  ## our speed beside that of others
 	$(BIN)/soloist bench simulator
 	$(BIN)/soloist bench checker
+	$(BIN)/soloist bench locks
+
+reproduce: venv  ## what a paper claims, measured again: make reproduce PAPER=survey
+	$(BIN)/soloist reproduce $(PAPER)
 
 pages: venv  ## the pages that come from the code: algorithms, errata, picture
 	$(BIN)/python docs/generate.py

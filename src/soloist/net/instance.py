@@ -192,12 +192,8 @@ class Instance:
             self.waiting += 1
             self._ask()
             self._settle()
-        else:
-            self._ask_alone(waiter)
-        return waiter
-
-    def _ask_alone(self, waiter: Waiter) -> None:
-        """Let our first site ask for a caller before whom there is nobody: perhaps the lock is here, and free."""
+            return waiter
+        # Nobody is before this caller: let our first site ask. Perhaps the lock is here, and free.
         out = self.out
         sends = self.first.acquire()
         if out.entered:
@@ -211,6 +207,7 @@ class Instance:
             self._perform(sends)
         if out.timers or self._inbox:
             self._settle()
+        return waiter
 
     def withdraw(self, waiter: Waiter) -> None:
         """The caller has gone. If the request is under way, its grant will be given back at once."""
@@ -228,8 +225,12 @@ class Instance:
         del self.inside[grant.site]
         if self.waiting and grant.passed < self.locality and (waiter := self._next()):
             self._grant(grant.site, waiter, grant.passed + 1)
-        else:
-            self._leave(grant.site)
+        else:  # as `_leave`
+            port = self.left = self.ports[grant.site]
+            if sends := port.release():
+                self._perform(sends)
+            if self.waiting:
+                self._ask()
         if self._inbox or self.out.entered or self.out.timers:
             self._settle()
 

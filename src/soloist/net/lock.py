@@ -280,12 +280,20 @@ class Lock:
             await node.listen()
         ticket = None
         if self.permits == 1 and not node.behind:
-            ticket = self._ask()
+            ticket = Ticket()
+            node.request(name, self.capacity, ticket)
             if ticket.grant:  # it was here, and free: nothing that waiting needs is made
                 return Hold(self, [ticket.grant])
+            if timeout is None:  # as `_granted`
+                future = ticket.future = node.loop.create_future()
+                try:
+                    await future
+                except asyncio.CancelledError:
+                    self._give_up(ticket)
+                    raise
+                return Hold(self, [ticket.grant or ticket.outcome()])
         if timeout is None:
-            grants = [await self._granted(ticket)] if ticket else await self._grants(None)
-            return Hold(self, grants)
+            return Hold(self, await self._grants(None))
         try:
             async with asyncio.timeout(timeout or TRY_SECONDS) as limit:
                 return Hold(self, await (self._grants(ticket) if timeout else self._tried(ticket, limit)))
@@ -328,12 +336,15 @@ class Lock:
         try:
             await future
         except asyncio.CancelledError:
-            if ticket.grant:
-                self.node.release(self.instance_name, ticket.grant)
-            else:
-                self.node.withdraw(self.instance_name, ticket)
+            self._give_up(ticket)
             raise
         return ticket.grant or ticket.outcome()
+
+    def _give_up(self, ticket: Ticket) -> None:
+        if ticket.grant:
+            self.node.release(self.instance_name, ticket.grant)
+        else:
+            self.node.withdraw(self.instance_name, ticket)
 
     def _timed_out(self, timeout: float | None) -> AcquireTimeout:
         missing = self.node.missing()

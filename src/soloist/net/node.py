@@ -46,7 +46,11 @@ MOST_VIEWS = 200
 WAKE = b"\xc0"
 """The body of an envelope that only says that a lock exists (msgpack's nil)."""
 EAGER = 2
-"""How often in a row callers are not made to wait: for a release, and the request of whoever asks again."""
+"""How often in a row callers are not made to wait: for a release, and the request of whoever asks again.
+
+What callers say first leaves at once, the rest together at the end of this turn of the loop. So a lock is handed
+over without delay, and whoever uses many locks at a time still sends few batches.
+"""
 LISTEN_TURNS = 4
 """How many turns of the loop what has arrived may take to be read; two are the rule."""
 ASK_SECONDS = 1.0
@@ -269,7 +273,11 @@ class Node:
             return instance.request(waiter)
         finally:
             if self._outgoing:
-                self._speak()
+                if self._eager:  # see there
+                    self._eager -= 1
+                    self._send_all()
+                else:
+                    self._flush_soon()
 
     def inside(self, lock: str) -> int:
         """How many permits are out at this node."""
@@ -313,7 +321,11 @@ class Node:
             self.instances[lock].release(grant)
         finally:
             if self._outgoing:
-                self._speak()
+                if self._eager:  # see there
+                    self._eager -= 1
+                    self._send_all()
+                else:
+                    self._flush_soon()
 
     def register(self, hold: Hold) -> None:
         if self._closed:  # between the grant and now
@@ -386,17 +398,6 @@ class Node:
             assert self._loop
             self._loop.call_soon(self._flush)
 
-    def _speak(self) -> None:
-        """What callers say first leaves at once, the rest together at the end of this turn of the loop.
-
-        So a lock is handed over without delay, and whoever uses many locks at a time still sends few batches.
-        """
-        if self._eager:
-            self._eager -= 1
-            self._send_all()
-        else:
-            self._flush_soon()
-
     def _flush(self) -> None:
         """The end of a turn, or of what a peer has said."""
         self._flushing = False
@@ -409,7 +410,11 @@ class Node:
         outgoing = self._outgoing
         if len(outgoing) == 1:  # the rule
             host, envelope = outgoing.pop()
-            self._send(host, [envelope])
+            peer, stats = self.members[host], self.stats
+            stats.messages_sent += 1
+            stats.batches_sent += 1
+            if self.transport.send(peer, [envelope], []) > HIGH_WATER:
+                self.behind.add(peer)
         elif outgoing:
             by_host: dict[int, list[Envelope]] = {}
             for host, envelope in outgoing:

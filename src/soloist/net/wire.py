@@ -18,6 +18,7 @@ MAX_FRAME = 4 * 1024 * 1024
 """No honest peer sends more in one turn: a longer frame closes the connection."""
 
 _LENGTH = struct.Struct(">I")
+length_bytes, length_of = _LENGTH.pack, _LENGTH.unpack_from
 
 
 class Envelope(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -88,7 +89,7 @@ decode_batch = msgspec.msgpack.Decoder(Batch).decode
 
 
 def frame(body: bytes) -> bytes:
-    return _LENGTH.pack(len(body)) + body
+    return length_bytes(len(body)) + body
 
 
 class Frames:
@@ -112,15 +113,11 @@ class Frames:
         if start < len(view):
             self.buffer += view[start:]
 
-    def is_one(self, data: memoryview, size: int) -> bool:
-        """Whether this, of so many bytes, is one whole frame and no more."""
-        return not self.buffer and 4 <= size <= self.limit and _LENGTH.unpack_from(data)[0] == size - 4
-
     def _end(self, data: bytearray | memoryview, start: int) -> int:
         """Where the frame ends that begins there, as far as one can tell."""
         if len(data) - start < 4:
             return start + 4
-        (length,) = _LENGTH.unpack_from(data, start)
+        (length,) = length_of(data, start)
         if length > self.limit:
             raise ProtocolError(f"a frame of {length} bytes; the limit is {self.limit}")
         return start + 4 + int(length)

@@ -70,3 +70,29 @@ def test_every_example_is_run() -> None:
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
 def test_an_example_says_what_it_shows(example: Path) -> None:
     assert example.read_text().startswith('"""')
+
+
+RUN_NOTEBOOK = """
+import sys
+import nbformat
+from nbclient import NotebookClient
+book = nbformat.read(sys.argv[1], as_version=4)
+NotebookClient(book, timeout=120).execute()
+for cell in book.cells:
+    for output in cell.get("outputs", []):
+        print(output.get("text", ""), end="")
+"""
+
+
+def test_a_notebook_runs_in_a_real_kernel() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_NOTEBOOK, str(EXAMPLES / "first_steps.ipynb")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "cy holds orders with fence 3" in done.stdout
+    assert done.stdout.count(" ran at ") == 6
+    assert "theory says 3.96" in done.stdout
+    assert "\nholds\n" in done.stdout

@@ -87,15 +87,17 @@ def test_connections_cut_anywhere_lose_nothing(algorithm: str, loop: Loop) -> No
         async with through_proxies("abc", seed, algorithm=algorithm) as (nodes, proxies):
             lock, semaphore = Exclusion(), Exclusion(most=2)
             cutting = asyncio.create_task(cut_now_and_then(proxies, rng))
-            await asyncio.gather(
-                *(lock.visit(node, node.lock("x"), 60) for node in nodes for _ in range(2)),
-                *(semaphore.visit(node, node.semaphore("s", 2), 20) for node in nodes),
-            )
+            rounds = 0
+            while sum(proxy.cuts for proxy in proxies) <= 5:  # a fast machine is done before much is cut
+                rounds += 1
+                await asyncio.gather(
+                    *(lock.visit(node, node.lock("x"), 60) for node in nodes for _ in range(2)),
+                    *(semaphore.visit(node, node.semaphore("s", 2), 20) for node in nodes),
+                )
             cutting.cancel()
             await asyncio.gather(cutting, return_exceptions=True)
-            assert len(lock.fences) == 360
+            assert len(lock.fences) == 360 * rounds
             assert all(a < b for a, b in pairwise(lock.fences))
-            assert sum(proxy.cuts for proxy in proxies) > 5
             await connected(*nodes)
             await eventually(lambda: all(not tcp(node).backlog(p) for node in nodes for p in tcp(node).peers))
             assert sum(node.stats.messages_sent for node in nodes) == sum(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import random
 import zlib
+from asyncio import Future
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from operator import or_
@@ -79,15 +80,13 @@ class Waiter(msgspec.Struct, eq=False):
 
     gone: bool = False
     """Served or withdrawn: no longer waiting."""
+    future: Future[None] | None = None
+    """What the caller awaits. If that is cancelled, though the caller has not run since, it is served no more."""
 
     def granted(self, grant: Grant) -> None:
         raise NotImplementedError
 
     def failed(self, error: Exception) -> None:
-        raise NotImplementedError
-
-    def cancelled(self) -> bool:
-        """Whether the caller has been cancelled but has not run since: it is served no more."""
         raise NotImplementedError
 
 
@@ -315,7 +314,7 @@ class Instance:
             self.waiting -= 1
             while queue and queue[0].gone:
                 queue.pop(0)
-            if not waiter.cancelled():
+            if waiter.future is None or not waiter.future.cancelled():
                 return waiter
         return None
 

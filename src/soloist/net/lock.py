@@ -48,7 +48,6 @@ class Ticket(Waiter, eq=False):
 
     grant: Grant | None = None
     error: Exception | None = None
-    future: asyncio.Future[None] | None = None
 
     def granted(self, grant: Grant) -> None:
         self.grant = grant
@@ -59,9 +58,6 @@ class Ticket(Waiter, eq=False):
         self.error = error
         if self.future:
             self.future.set_result(None)
-
-    def cancelled(self) -> bool:
-        return self.future is not None and self.future.cancelled()
 
     def outcome(self) -> Grant:
         if self.grant is None:
@@ -276,7 +272,8 @@ class Lock:
             )
         if timeout == 0 and node.inside(name) + self.permits > self.capacity:
             raise self._timed_out(0)
-        if node.deaf(name):
+        instance = node.instances.get(name)
+        if instance and instance.unheard > node.locality and node.deaf(instance):
             await node.listen()
         ticket = None
         if self.permits == 1 and not node.behind:

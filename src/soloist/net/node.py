@@ -288,15 +288,12 @@ class Node:
         if not self._closed:
             self.instances[lock].withdraw(waiter)
 
-    def deaf(self, lock: str) -> bool:
-        """Whether callers here have taken this lock so often in a row that it is time to look who else wants it.
+    def deaf(self, instance: Instance) -> bool:
+        """Callers here have taken this lock so often in a row that it is time to look: does somebody else want it?
 
         A caller that finds the lock here takes it without a turn of the loop. If it did nothing else, no peer
         would be heard any more.
         """
-        instance = self.instances.get(lock)
-        if instance is None or instance.unheard <= self.locality:
-            return False
         instance.unheard = 0
         if self.transport.unread():
             return True

@@ -26,10 +26,10 @@ class Session:
 
     def seal(self, envelopes: list[Envelope], control: list[Control]) -> bytes:
         """The bytes of the next batch; they are kept until the peer acknowledges them."""
-        self.sent += 1
-        body = encode(Batch(self.sent, self.received, envelopes, control))
-        self.acknowledged = self.received
-        self.unacknowledged.append((self.sent, body))
+        number = self.sent = self.sent + 1
+        received = self.acknowledged = self.received
+        body = encode(Batch(number, received, envelopes, control))
+        self.unacknowledged.append((number, body))
         self.unacknowledged_bytes += len(body)
         return body
 

@@ -136,8 +136,12 @@ class TcpTransport:
         there = self.peers[peer]
         session = there.session
         body = session.seal(envelopes, control)
-        if connection := there.connection:
-            connection.write(session.sent, body)
+        connection = there.connection
+        if connection and not connection.paused:  # as its `write`
+            connection.written = session.sent
+            wire = connection.wire
+            if wire and not wire.is_closing():
+                wire.write(length_bytes(len(body)) + body)
         return session.unacknowledged_bytes
 
     def unread(self) -> bool:
@@ -364,7 +368,7 @@ class Connection(asyncio.BufferedProtocol):
         self.written = number
         wire = self.wire
         if wire and not wire.is_closing():
-            wire.write(length_bytes(len(body)) + body)  # a frame
+            wire.write(frame(body))
 
     def acknowledge_unless_told(self) -> bool:
         """While batches go back, they tell the peer what we have, and nothing else need do so."""

@@ -940,3 +940,54 @@ def test_a_lone_node_needs_nobody() -> None:
             await eventually(lambda: not node.holds)
 
     run(main())
+
+
+# Many names.
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["naimi-trehel", "ricart-agrawala", "suzuki-kasami", "maekawa", "raymond-tree", "lamport"]
+)
+def test_locks_that_nobody_uses_sleep_and_wake_up_as_they_were(
+    algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each name is used again and again by nodes in turn, with room for three only."""
+    monkeypatch.setattr("soloist.net.node.MOST_AWAKE", 3)
+
+    async def body() -> None:
+        async with memory_cluster(algorithm=algorithm) as nodes:
+            fences: dict[str, int] = {}
+            for turn, name in product(range(6), map(str, range(12))):
+                async with nodes[(turn + int(name)) % 3].lock(name, timeout=10) as hold:
+                    assert hold.fence > fences.get(name, 0)
+                    fences[name] = hold.fence
+                    await asyncio.sleep(0)
+            assert all(node.asleep for node in nodes)
+            assert all(len(node.instances) <= 8 for node in nodes)
+            found = await nodes[0].inspect("0")
+            assert found.fence == fences["0"]
+
+    run(body())
+
+
+def test_what_is_in_use_does_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soloist.net.node.MOST_AWAKE", 2)
+
+    async def body() -> None:
+        async with memory_cluster() as nodes:
+            a, b, _ = nodes
+            async with a.lock("held"):
+                waiter = asyncio.create_task(b.lock("held").acquire())
+                for name in map(str, range(20)):
+                    async with a.lock(name), a.semaphore(name, 2):
+                        pass
+                assert "lock:held" in a.instances
+                assert "lock:held" in b.instances
+            hold = await waiter
+            assert hold
+            await hold.release()
+            await hold.release()  # once more does no harm, though the lock may sleep by now
+            with pytest.raises(ConfigMismatch):
+                await b.semaphore("3", 3).acquire()
+
+    run(body())

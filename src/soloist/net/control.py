@@ -225,7 +225,7 @@ class ControlServer:
             messages_sent=node.stats.messages_sent,
             messages_received=node.stats.messages_received,
             reconnects=getattr(node.transport, "reconnects", 0),
-            locks=len(instances),
+            locks=len(instances) + len(node.asleep),
             held=sum(len(instance.inside) for instance in instances),
             waiting=sum(instance.waiting for instance in instances),
             clients=len(self.clients),

@@ -155,7 +155,7 @@ class _NodeFigures:
             "soloist_queue_length", "Callers that wait here.", value=sum(i.waiting for i in instances)
         )
         yield Gauge("soloist_held", "Permits held here.", value=sum(len(i.inside) for i in instances))
-        yield Gauge("soloist_locks", "Names that this node has met.", value=len(instances))
+        yield Gauge("soloist_locks", "Names that this node has met.", value=len(instances) + len(node.asleep))
         up = Gauge("soloist_peer_connected", "1 if the peer can be reached.", labels=["peer"])
         behind = Gauge("soloist_peer_backlog_bytes", "Bytes the peer has not acknowledged.", labels=["peer"])
         for peer in peers:

@@ -24,7 +24,17 @@ from soloist.algorithms import Card, find
 from soloist.core import ProtocolError, UsageError
 from soloist.net.errors import ConfigMismatch, NodeClosed
 from soloist.net.handshake import Identity
-from soloist.net.instance import FENCE_BITS, CallLater, Cancellable, Grant, Instance, Layout, Waiter, begins
+from soloist.net.instance import (
+    FENCE_BITS,
+    Asleep,
+    CallLater,
+    Cancellable,
+    Grant,
+    Instance,
+    Layout,
+    Waiter,
+    begins,
+)
 from soloist.net.lock import Hold, Lock, Locks, OnLost, RLock, Semaphore
 from soloist.net.observer import Observer, port_for
 from soloist.net.security import TLS, address
@@ -39,6 +49,8 @@ HIGH_WATER = 8 * 1024 * 1024
 """Bytes that a peer may leave unacknowledged before new requests wait."""
 MAX_CAPACITY = 10_000
 """The largest value of a semaphore: each unit of it costs a site at every node."""
+MOST_AWAKE = 1000
+"""Locks that are kept ready for use before those that nobody uses are packed."""
 MOST_ENVELOPES = 256
 """In one batch: with names and tokens of any sane length it fits into a frame."""
 MOST_VIEWS = 200
@@ -127,6 +139,9 @@ class Node:
         self.stats = Stats()
         self.observers: list[Observer] = []
         self.instances: dict[str, Instance] = {}
+        self.asleep: dict[str, Asleep] = {}
+        """Locks that were not in use when there were many."""
+        self._most_awake = MOST_AWAKE
         self.holds: dict[str, list[Hold]] = {}
         """Live holds by instance."""
         self._outgoing: list[tuple[int, Envelope]] = []
@@ -266,7 +281,7 @@ class Node:
         """For a caller who has checked that this node is usable."""
         instance = self.instances.get(lock)
         if instance is None or instance.capacity != capacity:
-            if instance is None and begins(self._card_for(capacity)):
+            if instance is None and lock not in self.asleep and begins(self._card_for(capacity)):
                 self._wake(lock, capacity)
             instance = self._instance(lock, capacity)
         try:
@@ -285,7 +300,7 @@ class Node:
         return len(instance.inside) if instance else 0
 
     def withdraw(self, lock: str, waiter: Waiter) -> None:
-        if not self._closed:
+        if not self._closed and not waiter.gone:
             self.instances[lock].withdraw(waiter)
 
     def deaf(self, instance: Instance) -> bool:
@@ -312,7 +327,7 @@ class Node:
         self.check_usable()
 
     def release(self, lock: str, grant: Grant) -> None:
-        if self._closed:
+        if self._closed or grant.released:
             return
         try:
             self.instances[lock].release(grant)
@@ -353,18 +368,38 @@ class Node:
             self.behind = {peer for peer in self.behind if self.transport.backlog(peer) > HIGH_WATER}
 
     def _instance(self, lock: str, capacity: int) -> Instance:
-        """The one place where an instance of an algorithm begins."""
-        instance = self.instances.get(lock)
+        """The one place where an instance of an algorithm begins, or wakes up."""
+        instance = self._known(lock)
         if instance is None:
-            card = self._card_for(capacity)
-            layout = Layout.of(lock, len(self.members), self.me, capacity)
-            make_port = port_for(self.observers, lock)
-            instance = self.instances[lock] = Instance(
-                lock, card, layout, self._dispatch, self.epoch, self.locality, make_port, self._call_later
-            )
-        elif instance.capacity != capacity:
+            return self._begin(lock, capacity, None)
+        if instance.capacity != capacity:
             raise _mismatch(lock, instance.capacity, str(capacity))
         return instance
+
+    def _known(self, lock: str) -> Instance | None:
+        """A lock that this node has met; awake, if it was asleep."""
+        if asleep := self.asleep.pop(lock, None):
+            return self._begin(lock, asleep.capacity, asleep)
+        return self.instances.get(lock)
+
+    def _begin(self, lock: str, capacity: int, asleep: Asleep | None) -> Instance:
+        if len(self.instances) >= self._most_awake:
+            self._let_sleep()
+        card = self._card_for(capacity)
+        layout = Layout.of(lock, len(self.members), self.me, capacity)
+        make_port = port_for(self.observers, lock)
+        self.instances[lock] = instance = Instance(
+            lock, card, layout, self._dispatch, self.epoch, self.locality, make_port, self._call_later, asleep
+        )
+        return instance
+
+    def _let_sleep(self) -> None:
+        """Pack all locks that nobody here uses at this moment. What is in use may double before the next time."""
+        for lock, instance in list(self.instances.items()):
+            if asleep := instance.packed():
+                self.asleep[lock] = asleep
+                del self.instances[lock]
+        self._most_awake = max(MOST_AWAKE, 2 * len(self.instances))
 
     def _card_for(self, capacity: int) -> Card:
         return self.lock_card if capacity == 1 else self.semaphore_card
@@ -520,7 +555,7 @@ class Node:
 
     def _refused(self, peer: str, refusal: Refusal) -> None:
         """Without that peer nobody here will be let in."""
-        if instance := self.instances.get(refusal.lock):
+        if instance := self._known(refusal.lock):
             instance.fail(_mismatch(refusal.lock, instance.capacity, f"{refusal.capacity} at {peer}"))
 
     def _views(self, lock: str) -> list[LocalView]:
@@ -528,7 +563,7 @@ class Node:
         if not lock:
             return [self._view(name, each) for name, each in self.instances.items() if each.wanted]
         names = (f"lock:{lock}", f"semaphore:{lock}")
-        return [self._view(name, self.instances[name]) for name in names if name in self.instances]
+        return [self._view(name, instance) for name in names if (instance := self._known(name))]
 
     def _view(self, name: str, instance: Instance) -> LocalView:
         holds = self.holds.get(name, [])

@@ -154,6 +154,7 @@ class Instance:
         self.decode = decoder(card)
         self.out = Outbox(random.choice)
         self.ports = {process.me: make_port(process, self.out) for process in self._processes(asleep)}
+        self.watched = make_port is not Port
         self.first = next(iter(self.ports.values()))
         self.kept: Port | None = None
         """The site that was inside last, if it had nothing to say when it left: it may have a token still."""
@@ -285,9 +286,15 @@ class Instance:
         self.contended = CONTENDED
         if counter > self.counter:
             self.counter = counter
-        if sends := port.deliver(sender, message):
+        out = self.out
+        if self.watched:
+            sends = port.deliver(sender, message)
+        else:  # as there, but for a call; the decoder knows no kinds of messages but those that are handled
+            port.handlers[type(message)](port.process, sender, message)
+            sends, out.sends = out.sends, []
+        if sends:
             self._perform(sends)
-        if self.out.entered or self._inbox or self.out.timers:
+        if out.entered or self._inbox or out.timers:
             self._settle()
 
     # Inside.

@@ -5,7 +5,10 @@ release or timeout that stays possible from some moment on is put off for ever. 
 nobody has to.) Such a run ends up in a strongly connected part of the graph in which the site
 waits throughout. Going round the whole of that part is the fairest a run can be there, so the
 part is a real starvation exactly if each action that is possible in all of its states is also taken
-on one of its edges. Parts are found among the states in which the site waits, not in the graph as a
+on one of its edges. Where messages may overtake each other, each of them counts by itself: it is followed
+through the part, whatever reductions make of its numbers on the way, until it is received. If one
+of them can not be, then none of the runs is fair: from its state all others are reached, and it is still under way
+there. Parts are found among the states in which the site waits, not in the graph as a
 whole: an edge that lets the site in is no excuse.
 
 *Bypass.* The most entries of others while one site waits is a longest path among those states.
@@ -20,6 +23,7 @@ from itertools import pairwise
 import msgspec
 
 from soloist.check.explore import Graph
+from soloist.check.local import Item
 from soloist.check.model import Action
 from soloist.check.parts import LEFT_COUNT, WAITING_COUNT
 from soloist.core import Site
@@ -141,14 +145,14 @@ class Part:
         self.states = graph.states
         self.members = set(members)
         self.edges: dict[int, list[Edge]] = {}
+        self.raw: dict[int, list[int]] = {}
+        """Where these edges lead to before reductions."""
         self.enabled: dict[int, set[Hashable]] = {}
-        self.moving: set[int] = set()
-        """Clocks that go on in this part, so that what carries them cannot stay under way for ever."""
         for here in members:
             self._look(graph, here)
 
     def _look(self, graph: Graph, here: int) -> None:
-        space, edges = self.space, []
+        space, edges, targets = self.space, [], []
         self.enabled[here] = set()
         for action, raw in space.model.actions(graph.states[here]):
             if duty := self.duty(action):
@@ -156,9 +160,8 @@ class Part:
             there = graph.index.get(space.normal(raw))
             if there is not None and there in self.members:
                 edges.append((action, there))
-                if space.clocks:
-                    self.moving |= {c for c, offset in enumerate(space.clocks.offsets(raw)) if offset}
-        self.edges[here] = edges
+                targets.append(raw)
+        self.edges[here], self.raw[here] = edges, targets
 
     def duty(self, action: Action) -> Hashable:
         """What weak fairness asks for: each link's next message, or each message if they may overtake."""
@@ -177,13 +180,38 @@ class Part:
         """Duties that are possible throughout and never done."""
         always = set.intersection(*self.enabled.values())
         taken = {self.duty(action) for edges in self.edges.values() for action, _ in edges}
-        return {duty for duty in always - taken if not self._moves_on(duty)}
+        return {duty for duty in always - taken if not self._is_message(duty)} | self._undelivered()
 
-    def _moves_on(self, duty: Hashable) -> bool:
-        assert isinstance(duty, tuple)
-        if not self.space.clocks or duty[0] != "deliver" or duty[3] < 0:
-            return False
-        return bool(self.moving & self.space.clocks.carried(duty[3], duty[2]))
+    def _is_message(self, duty: Hashable) -> bool:
+        """Whether the duty is to receive one message; it may look different in each state."""
+        return isinstance(duty, tuple) and duty[0] == "deliver" and duty[3] >= 0
+
+    def _undelivered(self) -> set[Hashable]:
+        """Messages under way that are received nowhere in this part. Looking from one state is enough."""
+        if self.space.setting.channels != "any":
+            return set()
+        start = min(self.members)
+        things = self.space.model.things(self.states[start])[:-1]
+        return {
+            ("deliver", site, item.sender, item.message)
+            for site, local in enumerate(things)
+            for item in set(local.inbox)
+            if not self._delivered(start, site, item)
+        }
+
+    def _delivered(self, start: int, site: Site, item: Item) -> bool:
+        """Follow a message from state to state until it is received, or is gone in another way."""
+        seen = {(start, item)}
+        queue = [(start, item)]
+        for here, item in queue:
+            for (action, there), raw in zip(self.edges[here], self.raw[here], strict=True):
+                after = None if _removes(action, site, item) else self.space.follow(item, site, raw)
+                if after is None:
+                    return True
+                if (there, after) not in seen:
+                    seen.add((there, after))
+                    queue.append((there, after))
+        return False
 
     def tour(self, start: int) -> list[int]:
         """A round trip that neglects nothing: each duty done, or not possible, somewhere on the way."""
@@ -220,6 +248,13 @@ class Part:
                     came[there] = (here, action)
                     queue.append(there)
         return None
+
+
+def _removes(action: Action, site: Site, item: Item) -> bool:
+    """Whether a step takes a message out of the inbox of a site."""
+    if action.event in ("deliver", "lose"):
+        return (action.site, action.sender, action.message) == (site, item.sender, item.message)
+    return action.event == "crash" and action.site == site
 
 
 def starvation(graph: Graph) -> Lasso | None:

@@ -90,6 +90,7 @@ class Library:
         self._mail_settlers = tuple(kind.settled_mail.items()) if settle else ()
         self.settles_mail = bool(self._mail_settlers)
         self._settled_mail: dict[tuple[int, Site, int], int] = {}
+        self._void: dict[tuple[int, Site, int], bool] = {}
         self.processes: list[bytes] = []
         self.phases: list[Phase] = []
         self.messages: list[Message] = []
@@ -131,6 +132,14 @@ class Library:
                 if field in content.__struct_fields__
             }
             known = self._settled_mail[key] = self.message_number(msgspec.structs.replace(content, **changes))
+        return known
+
+    def void(self, process: int, sender: Site, message: int) -> bool:
+        """Whether a message does nothing to a process whenever it comes."""
+        key = (process, sender, message)
+        known = self._void.get(key)
+        if known is None:
+            known = self._void[key] = self.process(process).void(sender, self.messages[message])
         return known
 
     def kinds_delivered(self) -> set[type[Message]]:

@@ -81,6 +81,7 @@ class Model:
         self.history = history or History()
         self.canonical = canonical
         self.library = Library(setting.card.process, settle)
+        self.drops = settle and self.drops_mail()
         self.phase_bits = (1 << 2 * self.n) - 1
         self.shifts = [COUNTS + 2 * self.n + BITS * index for index in range(self.n + 1)]
         self.parts = [Part(self.shifts[i], partial(self._weigh, i)) for i in range(self.n)]
@@ -290,13 +291,25 @@ class Model:
 
     def settle(self, local: Local) -> Local:
         """The site with its mail as far as it can tell it apart."""
-        if not local.inbox or not self.library.settles_mail:
+        if not local.inbox or not (self.library.settles_mail or self.drops):
             return local
-        settled = self.library.settled_mail
-        inbox = tuple(
-            item._replace(message=settled(local.process, item.sender, item.message)) for item in local.inbox
-        )
+        inbox = tuple([kept for item in local.inbox if (kept := self.kept(local.process, item))])
         return local if inbox == local.inbox else local._replace(inbox=self.arrange(inbox))
+
+    def kept(self, process: int, item: Item) -> Item | None:
+        """A message under way as far as the process can tell it apart; None if not even from none at all."""
+        library = self.library
+        if self.drops and library.void(process, item.sender, item.message):
+            return None
+        if library.settles_mail:
+            item = item._replace(message=library.settled_mail(process, item.sender, item.message))
+        return item
+
+    def drops_mail(self) -> bool:
+        """Whether mail that does nothing is left out: where it would pile up, since requests have no end."""
+        setting = self.setting
+        loose = setting.channels == "any" and not setting.bounded and not setting.faulty
+        return loose and self.history == History() and setting.card.process.void is not Process.void
 
     def arrange(self, inbox: tuple[Item, ...]) -> tuple[Item, ...]:
         """One inbox for all that differ only in an order that nothing depends on."""

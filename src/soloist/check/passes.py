@@ -38,9 +38,11 @@ class Job(msgspec.Struct, frozen=True):
         return found(graph, WITH_HISTORY, holds={name: "holds" for name in props.HISTORY if wanted[name]})
 
     def endless(self, watch: Watcher | None = None) -> Finding:
-        """Starvation, where whoever asks never stops asking."""
-        numbered = any(counter.per_site for counter in self.setting.card.process.counters.values())
-        setting = msgspec.structs.replace(self.setting.unbounded(), patient=numbered)
+        """Starvation, where whoever asks never stops asking. If requests are numbered site by site, a third site
+        may be told of them late, and they pile up: there sites ask again only when what they sent has arrived."""
+        counters = self.setting.card.process.counters.values()
+        patient = self.setting.size.n > 2 and any(counter.per_site for counter in counters)
+        setting = msgspec.structs.replace(self.setting.unbounded(), patient=patient)
         limits = msgspec.structs.replace(self.limits, states=min(self.endless_states, self.limits.states))
         alarms = TOO_MANY if "exclusion" in self.properties else 0
         space = Space(setting, self.reductions)
@@ -52,7 +54,7 @@ class Job(msgspec.Struct, frozen=True):
         if lasso is not None:
             starves(finding, graph, lasso)
         elif not graph.cut:
-            asking = "asking again when their messages have arrived" if numbered else "asking without end"
+            asking = "asking again when their messages have arrived" if patient else "asking without end"
             finding.holds["starvation"] = f"holds, sites {asking}"
             finding.bypass = bypass(graph)
         return finding

@@ -5,9 +5,11 @@ messages   An inbox is a multiset (any order) or one queue per link (FIFO): the 
 values     Values that no later step can tell apart become one: a timestamp that is not read before it
            is written again, the order of a list that only decides in which order different sites
            are written to, a timestamp under way that its receiver has overtaken. The algorithm declares
-           them (`Process.settled`, `Process.settled_mail`).
+           them (`Process.settled`, `Process.settled_mail`). Where requests have no end, a message that does
+           nothing whenever it is received is gone at once (`Process.void`; without FIFO and without faults).
 clocks     Counting starts anew at the least value in use, so states that differ only in where counting
            started become one. What is a counter the algorithm declares (`Counter`); it is not guessed.
+           See `clocks`.
 receiver   Partial-order reduction: a waiting site that has mail on every link, none of which lets it
            in, is taken alone. Whatever the others do meanwhile only joins queues behind that mail, so
            every run has an equivalent one in which this site moves first. The steps that the
@@ -22,17 +24,15 @@ early      Partial-order reduction too, under the same conditions: a message who
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-import msgspec
-
+from soloist.check.clocks import Clocks
 from soloist.check.history import History
 from soloist.check.local import Item, Local
 from soloist.check.model import Action, Model, Move
 from soloist.check.parts import ALARM, FIELD, LEFT_COUNT, Pool, Thing
 from soloist.check.setting import Setting
-from soloist.core import Counter, Process, Site, unknown
+from soloist.core import Process, Site, unknown
 
 REDUCTIONS = ("messages", "values", "clocks", "receiver", "early")
 
@@ -75,7 +75,7 @@ class Space:
     def _targets(self, state: int) -> list[int]:
         alone = self.receiver.alone(state) if self.receiver else None
         targets = self.model.targets(state) if alone is None else self.model.targets_at(state, alone)
-        if self.clocks and not self.clocks.pinned_twice(state):
+        if self.clocks:
             normal = self.clocks.normal
             targets = [normal(target) for target in targets]
         return [self.settled(target) for target in targets] if self.early else targets
@@ -93,6 +93,20 @@ class Space:
         """A state of another model of the same setting, as it appears here (before it is `settled`)."""
         return self.normal(self.model.pack([self._translate(other, thing) for thing in other.things(state)]))
 
+    def follow(self, item: Item, site: Site, target: int) -> Item | None:
+        """What becomes of a message under way to a site that is not received in a step, given where the step leads
+        to (before it is `normal`); None if it is gone, since it does nothing any more."""
+        kept = self.model.kept(self._process(target, site), item)
+        scales = self.clocks.scales(target) if self.clocks else None
+        if kept is None or scales is None:
+            return kept
+        assert self.clocks
+        return self.model.kept(self._process(self.normal(target), site), self.clocks.item(kept, scales))
+
+    def _process(self, state: int, site: Site) -> int:
+        process: int = self.model.things(state)[site].process
+        return process
+
     def _translate(self, other: Model, thing: Thing) -> Thing:
         if isinstance(thing, Pool):
             return thing
@@ -105,7 +119,7 @@ class Space:
 
 def counts(setting: Setting) -> bool:
     """Whether the algorithm has counters at all."""
-    return bool(setting.card.process.counters)
+    return all(process.counts() for process in setting.card.start(setting.size))
 
 
 def orderly(setting: Setting) -> bool:
@@ -182,153 +196,3 @@ class Early:
             and (quiet or action.sender not in news)
             and library.process(local.process).early(action.sender, library.messages[action.message], quiet)
         ]
-
-
-Value = tuple[int, int]
-"""A counter's clock (0: common to all; 1+i: of site i) and its value."""
-Offsets = tuple[int, ...]
-"""A value for each clock."""
-FAR = 1 << 60
-
-
-class Clocks:
-    """Makes every count start at zero: see the head of this file."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.size = model.n + 1
-        self.pins: list[list[int]] = [[] for _ in range(model.n)]
-        """For each site and number: the clocks whose least value there is 0, as bits; one bit more if
-        some value is below 0."""
-        self.least: list[list[Offsets]] = [[] for _ in range(model.n)]
-        """For each site and number: the least value of each clock there."""
-        self._shifted: dict[tuple[int, int, Offsets], int] = {}
-        initial = model.things(model.initial)[:-1]
-        self.all = sum({1 << clock for local in initial for clock, _ in self._values(local)})
-
-    def normal(self, state: int) -> int:
-        """The state itself if every clock has a zero somewhere, else that state counted from zero."""
-        pinned = 0
-        try:
-            for pins, shift in zip(self.pins, self.model.shifts, strict=False):
-                pinned |= pins[state >> shift & FIELD]
-        except IndexError:
-            self._measure()
-            return self.normal(state)
-        return state if pinned == self.all else self._counted_from_zero(state)
-
-    def pinned_twice(self, state: int) -> bool:
-        """Whether two sites hold all zeros: then no single step can do away with them."""
-        full = 0
-        for pins, shift in zip(self.pins, self.model.shifts, strict=False):
-            number = state >> shift & FIELD
-            if number < len(pins) and pins[number] == self.all:
-                full += 1
-        return full > 1
-
-    def _measure(self) -> None:
-        """Look at what has come up since the last time."""
-        for part, pins, least in zip(self.model.parts, self.pins, self.least, strict=False):
-            for local in part.things[len(pins) :]:
-                lows = [FAR] * self.size
-                for clock, value in self._values(local):
-                    lows[clock] = min(lows[clock], value)
-                least.append(tuple(lows))
-                below = min(lows) < 0
-                pins.append(
-                    sum(1 << clock for clock, low in enumerate(lows) if low == 0) | below << self.size
-                )
-
-    def offsets(self, state: int) -> Offsets:
-        """The least value of each clock in the whole state."""
-        self._measure()
-        numbers = self.model.numbers(state)
-        here = [least[number] for least, number in zip(self.least, numbers, strict=False)]
-        return tuple([0 if (low := min(lows)) == FAR else low for lows in zip(*here, strict=True)])
-
-    def _counted_from_zero(self, state: int) -> int:
-        offsets = self.offsets(state)
-        if not any(offsets):
-            return state
-        numbers = self.model.numbers(state)
-        for index, number in enumerate(numbers):
-            difference = self._shifted.get((index, number, offsets))
-            if difference is None:
-                difference = self._shifted[index, number, offsets] = self._shift(index, number, offsets)
-            state += difference
-        return state
-
-    def _shift(self, index: int, number: int, offsets: Offsets) -> int:
-        part = self.model.parts[index]
-        thing = part.things[number]
-        less = _pool(thing, offsets) if isinstance(thing, Pool) else self._local(thing, offsets)
-        return part.values[part.number(less)] - part.values[number]
-
-    def carried(self, message: int, sender: Site) -> set[int]:
-        """The clocks whose values a message carries."""
-        content = self.model.library.messages[message]
-        return {
-            clock
-            for name, counter in content.counters.items()
-            for clock, _ in _read(counter, getattr(content, name), sender)
-        }
-
-    def _values(self, local: Local) -> list[Value]:
-        library = self.model.library
-        process = library.process(local.process)
-        found = [
-            v for name, c in process.counters.items() for v in _read(c, getattr(process, name), process.me)
-        ]
-        for item in local.inbox:
-            message = library.messages[item.message]
-            found += [
-                v
-                for name, c in message.counters.items()
-                for v in _read(c, getattr(message, name), item.sender)
-            ]
-        return found
-
-    def _local(self, local: Local, offsets: Offsets) -> Local:
-        library = self.model.library
-        process = library.process(local.process)
-        for name, counter in process.counters.items():
-            setattr(process, name, _less(counter, getattr(process, name), process.me, offsets))
-        inbox = self.model.arrange(tuple(self._item(item, offsets) for item in local.inbox))
-        return self.model.settle(local._replace(process=library.process_number(process), inbox=inbox))
-
-    def _item(self, item: Item, offsets: Offsets) -> Item:
-        message = self.model.library.messages[item.message]
-        changes = {
-            name: _less(counter, getattr(message, name), item.sender, offsets)
-            for name, counter in message.counters.items()
-        }
-        if not changes:
-            return item
-        return item._replace(
-            message=self.model.library.message_number(msgspec.structs.replace(message, **changes))
-        )
-
-
-def _read(counter: Counter, value: Any, owner: Site) -> list[Value]:
-    """The values in one field; a scalar that is numbered per site belongs to `owner`."""
-    if isinstance(value, int):
-        return [(owner + 1 if counter.per_site else 0, value)]
-    pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
-    return [(site + 1 if counter.per_site else 0, each) for site, each in pairs]
-
-
-def _less(counter: Counter, value: Any, owner: Site, offsets: Offsets) -> Any:
-    """The field counted from `offsets`."""
-    if isinstance(value, int):
-        return value - offsets[owner + 1 if counter.per_site else 0]
-    if isinstance(value, Mapping):
-        return {site: each - offsets[site + 1 if counter.per_site else 0] for site, each in value.items()}
-    return type(value)(each - offsets[site + 1 if counter.per_site else 0] for site, each in enumerate(value))
-
-
-def _pool(pool: Pool, offsets: Offsets) -> Pool:
-    """A served timestamp below all that are in use can not be undercut any more: it is forgotten."""
-    if pool.served is None:
-        return pool
-    number = pool.served[0] - offsets[0]
-    return pool._replace(served=(number, pool.served[1]) if number >= 0 else None)

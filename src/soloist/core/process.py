@@ -139,6 +139,14 @@ class Process(msgspec.Struct, kw_only=True, array_like=True):
         """
         return False
 
+    def void(self, j: Site, m: Message) -> bool:
+        """Whether `m`, from `j`, does nothing at all whenever it is received, now or later."""
+        return False
+
+    def counts(self) -> bool:
+        """Whether `counters` are what they are said to be, for so many sites and with these options."""
+        return bool(self.counters)
+
     # What every algorithm needs to know.
 
     @property

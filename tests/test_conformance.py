@@ -27,19 +27,29 @@ ENTRIES = 1500
 LIMITS = Limits(states=3_000_000, seconds=600)
 COUNT_WITHOUT_END = {
     "agrawal-el-abbadi",
-    "helary-plouzeau-raynal",
+    "carvalho-roucairol",
     "kakugawa",
-    "lodha-kshemkalyani",
     "maekawa",
     "majority",
-    "makki",
-    "naimi-thiare",
-    "sanders",
     "singhal-heuristic",
-    "srimani-reddy",
 }
-"""Their numbers grow and they declare no counters, so with requests without end no state comes back: starvation is
-judged on bounded requests only, where it says little. (The simulator sees that everybody is served.)"""
+"""Two sites are proved free of starvation with requests without end in every algorithm that promises it. With three, in
+these a site that is not asked hears of no numbers, and while it stays idle the others count ahead of it without
+end (in Singhal's heuristic, who asks most has the largest number). How far it is behind is how often it may
+then go first, so no normal form can forget it. (The simulator sees that everybody is served.)"""
+LARGE = {
+    "helary-plouzeau-raynal",
+    "lamport",
+    "lodha-kshemkalyani",
+    "mishra-srimani",
+    "mizuno-neilsen-rao",
+    "naimi-thiare",
+    "raymond-k",
+    "singhal-dynamic",
+    "srimani-reddy",
+    "suzuki-kasami-bounded",
+}
+"""With three sites they have more states than `check` looks at by default, and most of them perhaps no end."""
 SAFETY = ("exclusion", "error", "deadlock", "capacity", "livelock", "fence")
 
 
@@ -57,7 +67,7 @@ def assert_holds(
     card: Card, n: int, rounds: Rounds, k: int | None = None, options: dict[str, str] | None = None
 ) -> Report:
     k = k_of(card, n) if k is None else k
-    endless = 20_000 if card.name in COUNT_WITHOUT_END or options else ENDLESS_STATES
+    endless = 20_000 if (n > 2 and card.name in COUNT_WITHOUT_END | LARGE) or options else ENDLESS_STATES
     report = check(
         card,
         n,
@@ -104,8 +114,7 @@ sites, so that permissions are asked back; and options that bring messages of th
 def test_two_sites_with_two_requests_each(name: str) -> None:
     report = assert_holds(find(name), 2, rounds=2)
     if "starvation" in report.properties:
-        endless = report.properties["starvation"].startswith("holds, sites asking")
-        assert endless == (name not in COUNT_WITHOUT_END)
+        assert report.properties["starvation"] == "holds, sites asking without end"
 
 
 @pytest.mark.parametrize(("name", "n", "rounds", "k", "options"), BEYOND, ids=str)
@@ -141,7 +150,19 @@ def test_an_algorithm_for_many_may_serve_for_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_three_sites_with_one_request_each(name: str) -> None:
-    assert_holds(find(name), 3, rounds=1)
+    report = assert_holds(find(name), 3, rounds=1)
+    if "starvation" in report.properties:
+        endless = report.properties["starvation"].startswith("holds, sites asking")
+        assert endless == (name not in COUNT_WITHOUT_END | LARGE)
+
+
+@pytest.mark.parametrize(
+    "name", ["lodha-kshemkalyani", pytest.param("srimani-reddy", marks=pytest.mark.soak)], ids=str
+)
+def test_three_sites_asking_without_end(name: str) -> None:
+    card = find(name)
+    report = check(card, 3, 1, k_of(card, 3), properties=["starvation"], endless_states=400_000)
+    assert report.properties["starvation"].startswith("holds, sites asking")
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if CATALOGUE[name].channels == "fifo"])

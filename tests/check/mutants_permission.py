@@ -17,7 +17,7 @@ from soloist.algorithms import (
     sanders,
     singhal_dynamic,
 )
-from soloist.algorithms._arbiter import Release, ReqID, Request, Yield
+from soloist.algorithms._arbiter import Inquire, Release, ReqID, Request, Yield
 from soloist.core import IDLE, INSIDE, WAITING, Site, on
 
 from .mutants import Mutant, mutant
@@ -157,6 +157,18 @@ class AgrawalElAbbadiYieldsInside(agrawal_el_abbadi.AgrawalElAbbadi):
         return False
 
 
+class AgrawalElAbbadiYoungestFirst(agrawal_el_abbadi.AgrawalElAbbadi):
+    """The request with the largest number goes first."""
+
+    def settle(self) -> None:
+        self.queue.sort(reverse=True)
+        if self.lock and self.queue and self.queue[0] > self.lock and not self.inquired:
+            self.inquired = True
+            self.tell((self.lock[1],), Inquire(self.lock[0]))
+        elif self.lock is None:
+            super().settle()
+
+
 class MaekawaNoFailed(maekawa.Maekawa):
     """FAILED is never sent."""
 
@@ -260,6 +272,7 @@ def _all() -> Iterator[Mutant]:
     yield mutant(
         ae, AgrawalElAbbadiInOrderOfArrival, "deadlock", 16, nodes=3, options={"quorums": "majority"}
     )
+    yield mutant(ae, AgrawalElAbbadiYoungestFirst, "starvation", 12)
     yield mutant(ae, AgrawalElAbbadiYieldsInside, "exclusion", 8, nodes=3)
     yield mutant(maekawa.CARD, MaekawaNoFailed, "deadlock", 4, nodes=2)
     yield mutant(maekawa.CARD, MaekawaYieldForgets, "deadlock", 9, nodes=2)

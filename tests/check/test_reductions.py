@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 
@@ -14,7 +15,7 @@ from soloist.check.model import Action, Model
 from soloist.check.reductions import Early
 from soloist.core import Process, UsageError
 
-from .toys import HASTY, Forgetful, ForgetfulOfMail, ReadsWhatIsSettled, card
+from .toys import HASTY, MISCOUNTING, Forgetful, ForgetfulOfMail, ReadsWhatIsSettled, card, recast
 
 SMALL = [
     ("lamport", 2, 2, "fifo"),
@@ -68,6 +69,7 @@ OPTIONS: list[tuple[str, dict[str, str]]] = [
     ("lodha-kshemkalyani", {"improvement": "3"}),
     ("sanders", {"structure": "maekawa"}),
 ]
+NUMBERED = [*OPTIONS[2:], ("majority", {"votes": "all"}), ("srimani-reddy", {"L": "2"})]
 
 
 @pytest.mark.parametrize(
@@ -82,6 +84,58 @@ def test_what_an_algorithm_declares_is_so(
     k = min(2, len(rounds) - 1) if card.capacity == "K" else 1
     what = setting(card, len(rounds), rounds, k, options=options)
     assert differences(what, ["messages", "values", "clocks"]) == 0
+
+
+COUNTING = [name for name in DECLARING if CATALOGUE[name].process.counters]
+
+
+def strays(what: Setting, steps: int, seed: int) -> Iterator[str]:
+    """The same along one long run without reductions, in which site 0 asks seldom, so that its numbers stay behind.
+    What a message does that is said to do nothing is looked at, too."""
+    raw, space, chance = (
+        Model(what, canonical=False),
+        Space(what, ["messages", "values", "clocks"]),
+        Random(seed),
+    )
+    state = raw.initial
+    for _ in range(steps):
+        here = space.recognise(raw, state)
+        actions = raw.actions(state)
+        image = set()
+        for action, target in actions:
+            there = space.recognise(raw, target)
+            if not (space.model.drops and is_void(raw, state, action)):
+                image.add(there)
+            elif there != here or action.sent or action.entered:
+                yield f"{action} does something"
+        if image != set(space.targets(here)):
+            yield f"{raw.things(state)}"
+        lively = [target for action, target in actions if action[:2] != (0, "acquire")]
+        state = chance.choice(lively if lively and chance.random() < 0.95 else [t for _, t in actions])
+
+
+def is_void(model: Model, state: int, action: Action) -> bool:
+    if action.event != "deliver":
+        return False
+    process = model.process(state, action.site)
+    return process.void(action.sender, model.library.messages[action.message])
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in COUNTING), *NUMBERED], ids=str)
+def test_what_an_algorithm_declares_is_so_however_far_it_has_counted(
+    name: str, options: dict[str, str], n: int
+) -> None:
+    card = CATALOGUE[name]
+    k = min(2, n - 1) if card.capacity == "K" else 1
+    what = setting(card, n, 1, k, options=options).unbounded()
+    assert next(strays(what, 1000, seed=n), None) is None
+
+
+@pytest.mark.parametrize("kind", MISCOUNTING, ids=lambda kind: kind.__name__)
+def test_a_false_counter_would_be_noticed(kind: type[Process]) -> None:
+    what = setting(recast(kind), 3, 1).unbounded()
+    assert next(strays(what, 1000, seed=3), None)
 
 
 def test_a_false_declaration_would_be_noticed() -> None:

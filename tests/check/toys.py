@@ -6,8 +6,19 @@ from typing import ClassVar
 
 import msgspec
 
-from soloist.algorithms import Card, carvalho_roucairol, lamport, naimi_trehel, ricart_agrawala
-from soloist.core import IDLE, INSIDE, WAITING, Message, Process, Site, on
+from soloist.algorithms import (
+    CATALOGUE,
+    Card,
+    carvalho_roucairol,
+    helary_plouzeau_raynal,
+    lamport,
+    maekawa,
+    makki,
+    naimi_trehel,
+    ricart_agrawala,
+    singhal_heuristic,
+)
+from soloist.core import IDLE, INSIDE, WAITING, Counter, Message, Process, Site, on
 
 
 class Ask(Message, frozen=True):
@@ -194,11 +205,50 @@ class HastyWhenQuiet(lamport.Lamport):
 HASTY = (HastyClock, HastyWhenQuiet)
 
 
+class CountsByItself(singhal_heuristic.SinghalHeuristic):
+    """Says that each site's requests are numbered by themselves, although it compares those of two."""
+
+    def counts(self) -> bool:
+        return True
+
+
+class CountsOnFromAny(helary_plouzeau_raynal.HelaryPlouzeauRaynal):
+    """Says that its clock is only compared."""
+
+    counters: ClassVar = {name: Counter(counted="none") for name in ("h", "req", "lud")}
+
+
+class CountsAsOne(makki.Makki):
+    """Says that entries are only compared, although it looks for the next one."""
+
+    counters: ClassVar = {
+        **makki.Makki.counters,
+        "free": Counter(kind="entry", counted="none"),
+        "late": Counter(),
+    }
+
+
+class ReadsWhatIsVoid(maekawa.Maekawa):
+    """Calls void what tells it to give grants back."""
+
+    def void(self, j: Site, m: Message) -> bool:
+        return isinstance(m, maekawa.Failed)
+
+
+MISCOUNTING = (CountsByItself, CountsOnFromAny, CountsAsOne, ReadsWhatIsVoid)
+
+
 class Broken(Open):
     """Raises where it should not."""
 
     def release(self) -> None:
         raise RuntimeError("out of paper")
+
+
+def recast(process: type[Process]) -> Card:
+    """The card of the algorithm that this is a variant of."""
+    card = next(card for card in CATALOGUE.values() if issubclass(process, card.process))
+    return msgspec.structs.replace(card, process=process)
 
 
 def card(process: type[Process], many: bool = False, **claims: object) -> Card:

@@ -22,10 +22,13 @@ from bisect import insort
 from collections.abc import Iterable
 from typing import ClassVar
 
-from soloist.core import IDLE, INSIDE, Message, Process, Site, on
+from soloist.core import IDLE, INSIDE, NEVER, Counter, Message, Process, Site, on
 
 ReqID = tuple[int, Site]
 """A request: its number and its site. The smaller one goes first."""
+
+STAMP = Counter(counted="none")
+"""The number of a request is compared with others; H is counted."""
 
 
 class Request(Message, frozen=True):
@@ -33,11 +36,15 @@ class Request(Message, frozen=True):
 
     sn: int
 
+    counters: ClassVar = {"sn": STAMP}
+
 
 class Grant(Message, frozen=True):
     """The sender, an arbiter, gives its permission to request sn."""
 
     sn: int
+
+    counters: ClassVar = {"sn": STAMP}
 
 
 class Inquire(Message, frozen=True):
@@ -45,17 +52,23 @@ class Inquire(Message, frozen=True):
 
     sn: int
 
+    counters: ClassVar = {"sn": STAMP}
+
 
 class Yield(Message, frozen=True):
     """Request sn gives the permission back, and waits for it again."""
 
     sn: int
 
+    counters: ClassVar = {"sn": STAMP}
+
 
 class Release(Message, frozen=True):
     """Request sn has been served."""
 
     sn: int
+
+    counters: ClassVar = {"sn": STAMP}
 
 
 class Arbiter(Process):
@@ -73,10 +86,16 @@ class Arbiter(Process):
     inquired: bool
     """The owner of the lock has been asked to give it back."""
 
+    counters: ClassVar = {
+        "H": Counter(),
+        "sn": STAMP,
+        "lock": Counter(counted="none", at="0"),
+        "queue": Counter(counted="none", at="*0"),
+    }
     settled: ClassVar = {
         "got": lambda p: p.got if p.phase is not IDLE else set(),
         "inq": lambda p: p.inq if p.phase is not IDLE else set(),
-        "sn": lambda p: p.sn if p.phase is not IDLE else 0,
+        "sn": lambda p: p.sn if p.phase is not IDLE else NEVER,
         "inquired": lambda p: p.inquired and p.lock is not None,
     }
 
@@ -117,6 +136,10 @@ class Arbiter(Process):
         self.inq.remove(a)
         self.got.remove(a)
         self.tell((a,), Yield(self.sn))
+
+    def void(self, j: Site, m: Message) -> bool:
+        """A question about a request that is over."""
+        return isinstance(m, Inquire) and (self.phase is IDLE or m.sn != self.sn)
 
     # The arbiter.
 

@@ -16,8 +16,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from soloist.algorithms._card import Card, Formula, Option, Size
-from soloist.core import IDLE, Message, Process, Site, on
+from soloist.core import IDLE, NEVER, Counter, Message, Process, Site, on
 from soloist.structures.graphs import Graph, graph
+
+TIME = Counter(counted="none")
+"""It is compared; h is counted."""
 
 
 class Request(Message, frozen=True):
@@ -27,12 +30,16 @@ class Request(Message, frozen=True):
     t: int
     Z: tuple[Site, ...]
 
+    counters: ClassVar = {"t": TIME}
+
 
 class Token(Message, frozen=True):
     """TOKEN(dest, lud): the token, on its way to `dest`."""
 
     dest: Site
     lud: tuple[int, ...]
+
+    counters: ClassVar = {"lud": TIME}
 
 
 class HelaryPlouzeauRaynal(Process):
@@ -43,7 +50,8 @@ class HelaryPlouzeauRaynal(Process):
     have_token: bool
     lud: list[int]
 
-    settled: ClassVar = {"lud": lambda p: p.lud if p.have_token else [0] * p.n}
+    counters: ClassVar = {"h": Counter(), "req": TIME, "lud": TIME}
+    settled: ClassVar = {"lud": lambda p: p.lud if p.have_token else [NEVER] * p.n}
 
     @classmethod
     def start(cls, me: Site, n: int, topology: Graph) -> HelaryPlouzeauRaynal:

@@ -24,9 +24,12 @@ from bisect import insort
 from typing import ClassVar
 
 from soloist.algorithms._card import Card, Formula, Size, choice
-from soloist.core import IDLE, WAITING, Message, Process, Site, on
+from soloist.core import IDLE, NEVER, WAITING, Counter, Message, Process, Site, on
 
 ReqID = tuple[int, Site]
+
+ONE, MANY = Counter(counted="none", at="0"), Counter(counted="none", at="*0")
+"""Where a field is a request or has several: their numbers are compared, and H is counted."""
 
 
 class Request(Message, frozen=True):
@@ -35,17 +38,23 @@ class Request(Message, frozen=True):
     R: ReqID
     last: ReqID
 
+    counters: ClassVar = {"R": ONE, "last": ONE}
+
 
 class Reply(Message, frozen=True):
     """REPLY(R): the sender's last request R and all before it have been served."""
 
     R: ReqID
 
+    counters: ClassVar = {"R": ONE}
+
 
 class Flush(Message, frozen=True):
     """FLUSH(R): the same, from one that has just left to the next of its queue."""
 
     R: ReqID
+
+    counters: ClassVar = {"R": ONE}
 
 
 class LodhaKshemkalyani(Process):
@@ -57,8 +66,10 @@ class LodhaKshemkalyani(Process):
     last: ReqID
     done: ReqID
 
+    counters: ClassVar = {"H": Counter(), "sn": Counter(counted="none"),
+                          "LRQ": MANY, "deferred": MANY, "last": ONE, "done": ONE}  # fmt: skip
     settled: ClassVar = {
-        "sn": lambda p: p.H if p.phase is IDLE else p.sn,
+        "sn": lambda p: NEVER if p.phase is IDLE else p.sn,
         "RV": lambda p: set() if p.phase is IDLE else p.RV,
         "LRQ": lambda p: [] if p.phase is IDLE else p.LRQ,
         "deferred": lambda p: sorted(p.deferred),
@@ -148,11 +159,15 @@ class Delegation(Message, frozen=True):
     behalf: tuple[Site, ...]
     rest: tuple[Obligation, ...]
 
+    counters: ClassVar = {"R": ONE, "rest": Counter(counted="none", at="*00")}
+
 
 class DelegatedRequest(Request, frozen=True):
     """REQUEST(R) of a site that has left it to others to answer some requests."""
 
     delegated: tuple[ReqID, ...]
+
+    counters: ClassVar = {**Request.counters, "delegated": MANY}
 
 
 class NumberedReply(Reply, frozen=True):
@@ -160,11 +175,15 @@ class NumberedReply(Reply, frozen=True):
 
     H: int
 
+    counters: ClassVar = {"R": ONE, "H": Counter(counted="none")}
+
 
 class NumberedFlush(Flush, frozen=True):
     """FLUSH(R) with H."""
 
     H: int
+
+    counters: ClassVar = {"R": ONE, "H": Counter(counted="none")}
 
 
 class Improved(LodhaKshemkalyani):
@@ -179,6 +198,10 @@ class Improved(LodhaKshemkalyani):
     inherited: list[Obligation]
     delegated: list[ReqID]
     kept: list[ReqID]
+
+    counters: ClassVar = {**LodhaKshemkalyani.counters, "inherited": Counter(counted="none", at="*00"),
+                          "delegated": MANY, "kept": MANY}  # fmt: skip
+    settled: ClassVar = {**LodhaKshemkalyani.settled, "kept": lambda p: sorted(p.kept)}
 
     @classmethod
     def start(cls, me: Site, n: int, improvement: str) -> Improved:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from soloist.algorithms._arbiter import Arbiter, Grant, ReqID, Yield
+from soloist.algorithms._arbiter import STAMP, Arbiter, Grant, ReqID, Yield
 from soloist.algorithms._card import Card, Formula, Option
 from soloist.core import WAITING, Message, Site, on
 from soloist.structures.quorums import Quorums, quorums
@@ -29,6 +29,8 @@ class Failed(Message, frozen=True):
     """FAILED(sn): request sn has to wait for an older one."""
 
     sn: int
+
+    counters: ClassVar = {"sn": STAMP}
 
 
 class Maekawa(Arbiter):
@@ -66,6 +68,10 @@ class Maekawa(Arbiter):
 
     def keeps(self) -> bool:
         return super().keeps() or not self.failed
+
+    def void(self, j: Site, m: Message) -> bool:
+        over = isinstance(m, Failed) and (self.phase is not WAITING or m.sn != self.sn)
+        return over or super().void(j, m)
 
     def give_back(self, a: Site) -> None:
         self.failed.add(a)

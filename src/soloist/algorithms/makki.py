@@ -22,13 +22,17 @@ from __future__ import annotations
 from typing import ClassVar
 
 from soloist.algorithms._card import Card, Formula
-from soloist.core import WAITING, Message, Process, Site, on
+from soloist.core import INSIDE, NEVER, WAITING, Counter, Message, Process, Site, on
+
+ENTRY, ROUND = Counter(kind="entry"), Counter(kind="round")
 
 
 class Request(Message, frozen=True):
     """REQUEST(r): the sender asks the master of round r."""
 
     r: int
+
+    counters: ClassVar = {"r": ROUND}
 
 
 class Token(Message, frozen=True):
@@ -40,11 +44,15 @@ class Token(Message, frozen=True):
     r: int
     outside: int
 
+    counters: ClassVar = {"c": ENTRY, "free": ENTRY, "r": ROUND}
+
 
 class Release(Message, frozen=True):
     """RELEASE(e): entry e is free."""
 
     e: int
+
+    counters: ClassVar = {"e": ENTRY}
 
 
 class Master(Message, frozen=True):
@@ -52,6 +60,8 @@ class Master(Message, frozen=True):
 
     i: Site
     r: int
+
+    counters: ClassVar = {"r": ROUND}
 
 
 class Answer(Message, frozen=True):
@@ -75,7 +85,13 @@ class Makki(Process):
     heir: Site
     late: dict[int, Site]
 
-    settled: ClassVar = {"c": lambda p: p.c if p.token else 0}
+    counters: ClassVar = {"c": ENTRY, "free": ENTRY, "turn": ENTRY, "r": ROUND,
+                          "late": Counter(kind="entry", at="k")}  # fmt: skip
+    settled: ClassVar = {
+        "c": lambda p: p.c if p.token else NEVER,
+        "turn": lambda p: p.turn if p.phase is INSIDE else NEVER,
+        "heir": lambda p: p.heir if p.phase is INSIDE else p.me,
+    }
 
     @classmethod
     def start(cls, me: Site, n: int, k: int) -> Makki:
@@ -131,6 +147,9 @@ class Makki(Process):
         if m.wants:
             self.pend.append(j)
         self.go_on()
+
+    def void(self, j: Site, m: Message) -> bool:
+        return isinstance(m, Request) and m.r < self.r
 
     def go_on(self) -> None:
         """With the token: enter if this site wants to, and then let it go to the next one."""

@@ -18,7 +18,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from soloist.algorithms._card import Card, Formula
-from soloist.core import IDLE, WAITING, Message, Process, Site, on
+from soloist.core import IDLE, NEVER, WAITING, Counter, Message, Process, Site, on
+
+COPY = Counter(per_site=True, counted="none")
+"""A request number that is only compared."""
 
 
 class Request(Message, frozen=True):
@@ -26,12 +29,16 @@ class Request(Message, frozen=True):
 
     sn: int
 
+    counters: ClassVar = {"sn": COPY}
+
 
 class Token(Message, frozen=True):
     """TOKEN(TSV, TSN): enter. TR lists the sites whose TSV is R."""
 
     TR: tuple[Site, ...]
     TSN: tuple[int, ...]
+
+    counters: ClassVar = {"TSN": COPY}
 
 
 class SinghalHeuristic(Process):
@@ -41,9 +48,10 @@ class SinghalHeuristic(Process):
     TR: set[Site]
     TSN: list[int]
 
+    counters: ClassVar = {"SN": Counter(per_site=True, counted="own"), "TSN": COPY}
     settled: ClassVar = {
         "TR": lambda p: p.TR if p.have_token else set(),
-        "TSN": lambda p: p.TSN if p.have_token else [0] * p.n,
+        "TSN": lambda p: p.TSN if p.have_token else [NEVER] * p.n,
     }
 
     @classmethod
@@ -96,6 +104,15 @@ class SinghalHeuristic(Process):
     def pass_token(self, to: Site) -> None:
         self.have_token = False
         self.send(to, Token(tuple(sorted(self.TR)), tuple(self.TSN)))
+
+    # For the checker.
+
+    def void(self, j: Site, m: Message) -> bool:
+        return isinstance(m, Request) and m.sn <= self.SN[j]
+
+    def counts(self) -> bool:
+        """Of three sites, `release` compares the numbers of two others: then they are not each by itself."""
+        return self.n == 2
 
 
 CARD = Card(

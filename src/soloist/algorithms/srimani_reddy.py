@@ -22,9 +22,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from soloist.algorithms._card import Card, Formula, Size, number
-from soloist.core import WAITING, Message, Process, Site, on
+from soloist.core import WAITING, Counter, Message, Process, Site, on
 
 Tok = tuple[list[Site], list[int]]
+
+COPY = Counter(per_site=True, counted="none")
+"""A request number that is only compared."""
 
 
 class Request(Message, frozen=True):
@@ -33,12 +36,16 @@ class Request(Message, frozen=True):
     i: Site
     n: int
 
+    counters: ClassVar = {"n": COPY}
+
 
 class Token(Message, frozen=True):
     """PRIVILEGE(Q, LN): one of the K tokens."""
 
     Q: tuple[Site, ...]
     LN: tuple[int, ...]
+
+    counters: ClassVar = {"LN": COPY}
 
 
 class Ack(Message, frozen=True):
@@ -53,6 +60,13 @@ class SrimaniReddy(Process):
     due: int
     idle: list[Tok]
     used: Tok | None
+
+    counters: ClassVar = {
+        "RN": Counter(per_site=True, counted="own"),
+        "PLN": COPY,
+        "idle": Counter(per_site=True, counted="none", at="*1*"),
+        "used": Counter(per_site=True, counted="none", at="1*"),
+    }
 
     M: ClassVar[int] = 1 << 20
 
@@ -140,6 +154,10 @@ class SrimaniReddy(Process):
 
     def latest(self, a: int, b: int) -> int:
         return a if self.newer(a, b) else b
+
+    def counts(self) -> bool:
+        """Numbers without end have no beginning, either; those modulo L have."""
+        return not self.L
 
 
 def acks(s: Size) -> float:

@@ -2,11 +2,12 @@
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
+USABLE := .venv/.usable
 READY := .venv/.ready
 
 .PHONY: demo test soak lint bench reproduce docs pages venv clean
 
-demo: venv  ## a real cluster of five processes, a lock, a semaphore and a witness
+demo: $(USABLE)  ## a real cluster of five processes, a lock, a semaphore and a witness
 	$(BIN)/soloist demo
 
 test: venv  ## all tests
@@ -36,10 +37,17 @@ docs: venv  ## the documentation site, into site/
 
 venv: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+PIP_INSTALL = $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
+
+# What users have: so the demo need not wait for what only developers need.
+$(USABLE): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "make: no Python >= 3.11 found; set PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP_INSTALL) -e '.[fast]'
+	@touch $(USABLE)
+
+$(READY): $(USABLE)
+	$(PIP_INSTALL) -e '.[dev]'
 	@touch $(READY)
 
 clean:

@@ -137,6 +137,8 @@ def _command(model: Model, local: Local, action: Action) -> str:
     words = [action.event, str(action.site)]
     if action.timer:
         words.append(action.timer)
+    if action.event == "restart" and model.setting.restart == "fresh":
+        words.append("fresh")
     if action.message >= 0:
         link = [item for item in local.inbox if item.sender == action.sender]
         words[1] = f"{action.sender}>{action.site}"

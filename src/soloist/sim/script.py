@@ -11,6 +11,10 @@ Commands, one a line:
     acquire I, release I            site I asks, or leaves
     deliver I>J [MESSAGE]           the oldest message from I to J (`Ack`, `Ack(t=2)`: the oldest such)
     timeout I NAME                  a timer of site I runs out
+    lose I>J [MESSAGE]              that message never arrives
+    duplicate I>J [MESSAGE]         a copy of it joins the end of its link
+    crash I                         site I stops; mail for it is lost until it comes back
+    restart I [fresh]               it comes back as it was, or as it began
     settle                          deliver everything, oldest first, until nothing is on its way
     network                         what is on its way
     show I                          the variables of site I
@@ -62,6 +66,9 @@ class Script:
         self.answers: list[str] = []
         self.out = Outbox(self._choose)
         self.timers: set[tuple[Site, str]] = set()
+        self.down: set[Site] = set()
+        """Sites that have crashed."""
+        self.begin: Callable[[Site], Port] | None = None
 
     def run(self, command: str) -> list[str]:
         """Obey one command; the answer is a list of lines."""
@@ -75,6 +82,10 @@ class Script:
             "release": lambda words: self._event("release", self._site(words)),
             "deliver": self._deliver,
             "timeout": self._timeout,
+            "lose": self._lose,
+            "duplicate": self._duplicate,
+            "crash": self._crash,
+            "restart": self._restart,
             "settle": self._settle,
             "network": lambda words: [str(flight) for flight in self.flights] or ["nothing is on its way"],
             "show": self._show,
@@ -90,13 +101,16 @@ class Script:
         nodes, k = int(settings.pop("nodes", 3)), int(settings.pop("k", 1))
         self.fifo = settings.pop("channels", card.channels) == "fifo"
         size = card.size(nodes, k, settings)
-        self.out, self.timers = Outbox(self._choose), set()
-        self.ports = [Port(process, self.out) for process in card.start(size)]
+        self.out, self.timers, self.down = Outbox(self._choose), set(), set()
+        self.begin = lambda site: Port(card.start_one(size, site), self.out)
+        self.ports = [self.begin(site) for site in range(nodes)]
         self.flights = []
         began = [line for port in self.ports for line in self._effects(port.begin())]
         return [f"{card.title}, {nodes} sites, {'FIFO' if self.fifo else 'unordered'} links", *began]
 
     def _event(self, event: str, site: Site) -> list[str]:
+        if site in self.down:
+            raise UsageError(f"site {site} has crashed; restart {site} brings it back")
         port = self.ports[site]
         sends = port.acquire() if event == "acquire" else port.release()
         kind = "request" if event == "acquire" else "exit"
@@ -117,6 +131,36 @@ class Script:
         self.timers.remove((site, name))
         return [str(Step("timeout", site, name=name)), *self._effects(self.ports[site].timeout(name))]
 
+    def _lose(self, words: Sequence[str]) -> list[str]:
+        self.flights.remove(self._find(" ".join(words)))
+        return []
+
+    def _duplicate(self, words: Sequence[str]) -> list[str]:
+        fifo, self.fifo = self.fifo, False  # a message may be copied before its turn has come
+        try:
+            self.flights.append(self._find(" ".join(words)))
+        finally:
+            self.fifo = fifo
+        return []
+
+    def _crash(self, words: Sequence[str]) -> list[str]:
+        site = self._site(words)
+        self.down.add(site)
+        self.flights = [flight for flight in self.flights if flight.to != site]
+        self.timers = {timer for timer in self.timers if timer[0] != site}
+        return []
+
+    def _restart(self, words: Sequence[str]) -> list[str]:
+        site = self._site(words[:1])
+        if words[1:] not in ([], ["fresh"]):
+            raise UsageError(f"restart {' '.join(words)!r} should read I, or I fresh")
+        if site not in self.down:
+            raise UsageError(f"site {site} has not crashed")
+        self.down.remove(site)
+        if words[1:] and self.begin:
+            self.ports[site] = self.begin(site)
+        return []
+
     def _choose(self, options: Sequence[Any]) -> Any:
         if not self.answers:
             return options[0]
@@ -136,7 +180,8 @@ class Script:
         steps = []
         for sender, to, message, _ in sends:
             for site in to:
-                self.flights.append(Flight(sender, site, message))
+                if site not in self.down:
+                    self.flights.append(Flight(sender, site, message))
                 steps.append(Step("send", sender, peer=site, message=message))
         steps += [Step("enter", site) for site in self.out.entered]
         self.out.entered.clear()

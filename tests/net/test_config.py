@@ -8,8 +8,9 @@ import pytest
 
 from soloist.cli import main
 from soloist.core import UsageError
+from soloist.core.toml import line_of
 from soloist.net import TLS
-from soloist.net.config import Config, line_of, load, parse
+from soloist.net.config import Config, load, parse
 
 GOOD = """\
 cluster = "orders"

@@ -24,7 +24,8 @@ from typing import Any
 from soloist.algorithms import find
 from soloist.algorithms.printed import find_printed
 from soloist.core import UsageError, unknown
-from soloist.lab.sweep import Contender, Keys, PlanError, Seeds, Sweep
+from soloist.core.toml import Keys, line_of
+from soloist.lab.sweep import Contender, PlanError, Seeds, Sweep
 
 AT_THE_TOP = ("name", "algorithms", "fixed", "vary", "seeds")
 OF_AN_ALGORITHM = ("name", "label", "options", "printed")
@@ -46,7 +47,7 @@ def read_sweep(path: Path | str) -> Sweep:
         sweep = _sweep(data, path.stem)
         sweep.cells()
     except PlanError as error:
-        line = line_of(text, error.keys)
+        line = nearest_line(text, error.keys)
         raise UsageError(f"{path}{f':{line}' if line else ''}: {error}") from None
     return sweep
 
@@ -59,32 +60,10 @@ def _place_first(message: str) -> str:
     return f": {message}"
 
 
-def line_of(text: str, keys: Keys) -> int | None:
-    """The line where a key is set: the start of the first statement with which the file has it.
-
-    Where only a part of the keys is in the file (a list on one line has no keys inside), that part's line.
-    """
-    lines = text.splitlines(keepends=True)
-    for length in range(len(keys), 0, -1):
-        start = 1
-        for end in range(1, len(lines) + 1):
-            try:
-                data = tomllib.loads("".join(lines[:end]))
-            except tomllib.TOMLDecodeError:
-                continue  # in the middle of a statement
-            if _has(data, keys[:length]):
-                return start
-            start = end + 1
-    return None
-
-
-def _has(data: Any, keys: Keys) -> bool:
-    for key in keys:
-        keys_here = range(len(data)) if isinstance(data, list) else data if isinstance(data, dict) else ()
-        if key not in keys_here:
-            return False
-        data = data[key]
-    return True
+def nearest_line(text: str, keys: Keys) -> int | None:
+    """Of a key, or, where only a part of the keys is in the file (a list on one line has no keys inside), of that part."""
+    parts = (keys[:length] for length in range(len(keys), 0, -1))
+    return next((line for part in parts if (line := line_of(text, part))), None)
 
 
 def _sweep(data: dict[str, Any], name: str) -> Sweep:

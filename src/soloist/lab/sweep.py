@@ -15,11 +15,9 @@ from typing import Any
 import msgspec
 
 from soloist.core import UsageError, unknown
+from soloist.core.toml import Keys
 from soloist.network import Network, delay, duration
 from soloist.sim import Experiment, Saturated, Thinking
-
-Keys = tuple[str | int, ...]
-"""Where in a plan something stands: `("vary", "rate")`, or `("algorithms", 1, "name")`."""
 
 
 class PlanError(UsageError):

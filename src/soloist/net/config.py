@@ -25,10 +25,9 @@ import msgspec
 
 from soloist.algorithms import find
 from soloist.core import UsageError, unknown
+from soloist.core.toml import Keys, has, line_of
 from soloist.net.node import Node
 from soloist.net.security import TLS, Address, address
-
-Keys = tuple[str, ...]
 
 ANYWHERE = ("control", "metrics", "secret_file", "tls", "trace")
 AT_THE_TOP = ("cluster", "algorithm", "semaphore_algorithm", "locality", "insecure", "nodes", *ANYWHERE)
@@ -122,29 +121,6 @@ def _syntax(path: Path, message: str) -> UsageError:
     return UsageError(f"{path}: {message}")
 
 
-def line_of(text: str, keys: Keys) -> int | None:
-    """The line where a key is set: the start of the first statement with which the file has it."""
-    lines = text.splitlines(keepends=True)
-    start = 1
-    for end in range(1, len(lines) + 1):
-        try:
-            data: Any = tomllib.loads("".join(lines[:end]))
-        except tomllib.TOMLDecodeError:
-            continue  # in the middle of a statement
-        if _has(data, keys):
-            return start
-        start = end + 1
-    return None
-
-
-def _has(data: Any, keys: Keys) -> bool:
-    for key in keys:
-        if not isinstance(data, dict) or key not in data:
-            return False
-        data = data[key]
-    return True
-
-
 class _Reader:
     """Turns tables into a `Config`, and complains with file, line and key."""
 
@@ -210,7 +186,7 @@ class _Reader:
         """By default beside the file: both the daemon and its clients read that, so they always agree."""
         path = path or self._path(f"{self.data.get('cluster', 'soloist')}-{name}.sock", name)
         if len(bytes(path)) > SOCKET_PATH:
-            where = self._where(keys) if _has(self.data, keys) else str(self.path)
+            where = self._where(keys) if has(self.data, keys) else str(self.path)
             raise UsageError(
                 f"{where}: control: {path} is too long for a socket ({len(bytes(path))} bytes, "
                 f"{SOCKET_PATH} are allowed); set control to a shorter path"
@@ -281,7 +257,7 @@ class _Reader:
         return f"{self.path}:{line}" if line else str(self.path)
 
     def _fail(self, keys: Keys, problem: str) -> NoReturn:
-        raise UsageError(f"{self._where(keys)}: {'.'.join(keys)}: {problem}") from None
+        raise UsageError(f"{self._where(keys)}: {'.'.join(map(str, keys))}: {problem}") from None
 
 
 # What a value must be. Each returns it in the form that is used, or says what is wrong.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from soloist.demo import free_ports
+from soloist.net.ports import free_ports
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

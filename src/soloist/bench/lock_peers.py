@@ -27,6 +27,7 @@ from typing import Any, Protocol
 import msgspec
 
 from soloist.bench import lock_central
+from soloist.net.ports import free_ports
 
 START_SECONDS = 60.0
 
@@ -163,19 +164,13 @@ class ZooKeeper:
 # Servers.
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
-
-
 def redis_command(directory: Path, port: int) -> list[str]:
     options = ["--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
     return ["redis-server", "--port", str(port), "--dir", str(directory), *options]
 
 
 def etcd_command(directory: Path, port: int) -> list[str]:
-    here, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}"
+    here, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_ports(1)[0]}"
     options = {
         "name": "bench",
         "data-dir": str(directory / "data"),
@@ -260,7 +255,7 @@ class Peer(msgspec.Struct, frozen=True):
     def serving(self) -> Iterator[str]:
         """The address of its server, while it runs."""
         with TemporaryDirectory(prefix="soloist-bench-") as folder:
-            directory, port = Path(folder), free_port()
+            directory, port = Path(folder), free_ports(1)[0]
             as_user = _unprivileged() if self.command is postgres_command else {}
             if as_user:
                 shutil.chown(directory, as_user["user"], as_user["group"])

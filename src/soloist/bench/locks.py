@@ -22,9 +22,10 @@ import msgspec
 
 from soloist.bench.lock_crew import HOLD_SECONDS, Crew
 from soloist.bench.lock_figures import Contended, contention, in_order, overlaps, p50_p99
-from soloist.bench.lock_peers import PEERS, Peer, free_port
+from soloist.bench.lock_peers import PEERS, Peer
 from soloist.bench.lock_workers import Job, Role
 from soloist.core import unknown
+from soloist.net.ports import free_ports
 
 PROCESSES = (2, 4, 8)
 OURS = ("naimi-trehel", "ricart-agrawala")
@@ -140,7 +141,7 @@ def _figures(system: System, crew: Crew, where: str, processes: Sequence[int], s
 
 
 def _bare(system: System, crew: Crew, seconds: float) -> Row:
-    where = str(free_port())
+    where = str(*free_ports(1))
     roles: list[Role] = ["pong", "ping"]
     done = crew.run([Job(role, system.name, where, hold_seconds=HOLD_SECONDS) for role in roles], seconds)
     p50, p99 = p50_p99(done[0].durations)
@@ -152,7 +153,7 @@ def _jobs(system: System, where: str, roles: Sequence[Role], tasks: int = 1, loc
     lock = f"bench-{time.monotonic_ns()}"
     if system.peer:
         return [Job(role, system.name, where, lock) for role in roles]
-    nodes = {f"n{index}": f"127.0.0.1:{free_port()}" for index in range(len(roles))}
+    nodes = {f"n{index}": f"127.0.0.1:{port}" for index, port in enumerate(free_ports(len(roles)))}
     return [
         Job(role, system.name, name, lock, nodes, tasks, locality)
         for role, name in zip(roles, nodes, strict=True)

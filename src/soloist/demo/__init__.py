@@ -7,7 +7,6 @@ report every entry and exit to another process, which proves that never more wer
 from __future__ import annotations
 
 import multiprocessing
-import socket
 import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +22,7 @@ from soloist.core import SoloistError
 from soloist.demo import witness, worker
 from soloist.demo.witness import Findings
 from soloist.demo.worker import Done, Job
+from soloist.net.ports import free_ports
 
 PATIENCE = 60.0
 """Seconds without any answer after which the demonstration counts as failed."""
@@ -177,15 +177,3 @@ def receive(pipe: Connection) -> Any:
         return pipe.recv()
     except EOFError:
         raise SoloistError("a process of the cluster died") from None
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody uses at this moment."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()

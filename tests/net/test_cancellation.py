@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from soloist.net import Hold, Lock, Node
-from soloist.net.instance import Waiter
 
 from .helpers import assert_at_rest, memory_cluster, memory_nodes, run
 
@@ -50,7 +49,7 @@ async def cancelled_in_turn(make: Make, turn: int, algorithm: str) -> bool:
                     await asyncio.sleep(0)
 
         others = [asyncio.create_task(use(node, 3)) for node in nodes]
-        victim = asyncio.create_task(use(nodes[turn % 3], 3))
+        victim = asyncio.create_task(use(nodes[turn % 3], 5))
         for _ in range(turn):
             await asyncio.sleep(0)
         over = victim.done()
@@ -87,20 +86,18 @@ def test_a_grant_in_the_turn_of_the_cancellation(grant_first: bool, monkeypatch:
             for _ in range(10):
                 await asyncio.sleep(0)
             instance = b.instances["lock:x"]
-            next_waiter, grant = instance._next, instance._grant
+            let_in = instance._let_in
 
-            def cancel_then_choose() -> Waiter | None:
+            def cancel_then_grant(site: int) -> bool:
                 task.cancel()
-                return next_waiter()
+                return let_in(site)
 
-            def grant_then_cancel(site: int, waiter: Waiter) -> None:
-                grant(site, waiter)
+            def grant_then_cancel(site: int) -> bool:
+                done = let_in(site)
                 task.cancel()
+                return done
 
-            if grant_first:
-                monkeypatch.setattr(instance, "_grant", grant_then_cancel)
-            else:
-                monkeypatch.setattr(instance, "_next", cancel_then_choose)
+            monkeypatch.setattr(instance, "_let_in", grant_then_cancel if grant_first else cancel_then_grant)
             await held.release()
             with pytest.raises(asyncio.CancelledError):
                 await task

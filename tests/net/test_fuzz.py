@@ -186,7 +186,7 @@ class Arena:
     async def prove(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: str) -> int:
         """The whole handshake, as a member that knows the secret; how many batches the other has of us."""
         peer = next(node for node in self.nodes if node.name == target).transport.peers["0"]  # type: ignore[attr-defined]
-        ours = hs.hello(self.me, target, peer.session.sent)
+        ours = hs.hello(self.me, target, peer.sent)
         writer.write(frame(encode(ours)))
         theirs = hs.decode_hello(await self.frame_of(reader))
         await self.frame_of(reader)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from soloist.core import ProtocolError
-from soloist.net.session import Session
+from soloist.net.session import MANY, Session
 from soloist.net.wire import Batch, Envelope, Frames, decode_batch, frame
 
 
@@ -31,14 +32,17 @@ class End:
 
     def say(self, connected: bool) -> None:
         self.said += 1
-        body = self.session.seal([envelope(self.said)], [])
-        if connected:
-            self.wire.append(body)
+        self.session.write = self.wire.append if connected else None
+        self.session.send([envelope(self.said)], [])
 
-    def hear(self, body: bytes) -> None:
-        batch = decode_batch(body)
+    def hear(self, framed: bytes) -> None:
+        batch = decode_batch(framed[4:])
         if self.session.accept(batch):
             self.heard += [each.counter for each in batch.envelopes]
+
+    def kept(self) -> Iterator[tuple[int, bytes]]:
+        kept = list(self.session._kept)
+        return zip(range(self.session.sent - len(kept) + 1, self.session.sent + 1), kept, strict=True)
 
 
 class Link(RuleBasedStateMachine):
@@ -63,8 +67,8 @@ class Link(RuleBasedStateMachine):
     @precondition(lambda self: self.connected)
     @rule(which=st.integers(0, 1))
     def acknowledge(self, which: int) -> None:
-        if body := self.ends[which].session.acknowledgement():
-            self.ends[which].wire.append(body)
+        if said := self.ends[which].session.acknowledgement():
+            self.ends[which].wire.append(said)
 
     @precondition(lambda self: self.connected)
     @rule(arrives=st.tuples(st.integers(0, 5), st.integers(0, 5)))
@@ -83,7 +87,8 @@ class Link(RuleBasedStateMachine):
         """Both say what they have, and send the rest again."""
         has = [end.session.received for end in self.ends]
         for which, end in enumerate(self.ends):
-            end.wire.extend(end.session.resume(has[1 - which]))
+            end.session.resume(has[1 - which])
+            end.session.go_on(end.wire.append)
         self.connected = True
 
     @precondition(lambda self: self.connected)
@@ -91,18 +96,18 @@ class Link(RuleBasedStateMachine):
     def a_late_duplicate(self, which: int) -> None:
         """What came over the connection before may come again over this one."""
         end = self.ends[which]
-        for number, body in end.session.unacknowledged:
+        for number, framed in end.kept():
             if number <= self.ends[1 - which].session.received:
-                self.ends[1 - which].hear(body)
+                self.ends[1 - which].hear(framed)
 
     @invariant()
     def nothing_is_lost_doubled_or_out_of_order(self) -> None:
         for which, end in enumerate(self.ends):
             other = self.ends[1 - which]
             assert other.heard == list(range(1, len(other.heard) + 1))
-            kept = {number for number, _ in end.session.unacknowledged}
+            kept = {number for number, _ in end.kept()}
             assert kept >= set(range(len(other.heard) + 1, end.said + 1))
-            assert end.session.unacknowledged_bytes == sum(len(b) for _, b in end.session.unacknowledged)
+            assert end.session.backlog == sum(len(framed) for _, framed in end.kept())
 
     def teardown(self) -> None:
         if not self.connected:
@@ -116,13 +121,12 @@ class Link(RuleBasedStateMachine):
                     self.ends[1 - which].hear(end.wire.popleft())
         for which, end in enumerate(self.ends):
             assert self.ends[1 - which].heard == list(range(1, end.said + 1))
-            assert not end.session.unacknowledged, "what is acknowledged is forgotten"
-            assert end.session.unacknowledged_bytes == 0
+            assert end.session.backlog == 0, "what is acknowledged is forgotten"
+            assert not list(end.kept())
 
     def acknowledge_all(self) -> None:
         for which in (0, 1):
-            if body := self.ends[which].session.acknowledgement():
-                self.ends[which].wire.append(body)
+            self.acknowledge(which)
 
 
 Link.TestCase.settings = settings(
@@ -139,7 +143,7 @@ def test_a_gap_is_noticed() -> None:
 @pytest.mark.parametrize("claim", [3, 2**40])
 def test_nobody_can_acknowledge_what_was_never_sent(claim: int) -> None:
     session = Session()
-    session.seal([], [])
+    session.send([], [])
     with pytest.raises(ProtocolError, match="acknowledges"):
         session.accept(Batch(0, claim, [], []))
     with pytest.raises(ProtocolError, match="says it has"):
@@ -149,12 +153,44 @@ def test_nobody_can_acknowledge_what_was_never_sent(claim: int) -> None:
 def test_nobody_can_ask_again_for_what_was_acknowledged() -> None:
     session = Session()
     for _ in range(3):
-        session.seal([], [])
+        session.send([], [])
     session.accept(Batch(0, 2, [], []))
     for claim in (-1, 0, 1):
         with pytest.raises(ProtocolError, match="says it has"):
             session.resume(claim)
-    assert len(session.resume(2)) == 1
+    written: list[bytes] = []
+    session.resume(2)
+    session.go_on(written.append)
+    assert [decode_batch(framed[4:]).number for framed in written] == [3]
+
+
+def test_a_connection_that_has_enough_gets_the_rest_later_and_nothing_twice() -> None:
+    session, written = Session(), list[bytes]()
+
+    def full_after_two(framed: bytes) -> None:
+        written.append(framed)
+        if len(written) % 2 == 0:
+            session.write = None
+
+    for _ in range(5):
+        session.send([], [])
+    session.go_on(full_after_two)
+    assert len(written) == 2
+    session.send([], [])
+    assert len(written) == 2
+    for _ in range(2):
+        session.go_on(full_after_two)
+    assert [decode_batch(framed[4:]).number for framed in written] == [1, 2, 3, 4, 5, 6]
+
+
+def test_what_the_peer_has_is_forgotten_in_time() -> None:
+    session = Session()
+    sizes = []
+    for number in range(1, 5 * MANY):
+        sizes.append(session.send([], []))
+        session.accept(Batch(0, number, [], []))
+    assert max(sizes) <= MANY * 20
+    assert len(session._kept) <= MANY
 
 
 def test_a_bare_acknowledgement_is_said_once() -> None:
@@ -163,7 +199,7 @@ def test_a_bare_acknowledgement_is_said_once() -> None:
     session.accept(Batch(1, 0, [], []))
     said = session.acknowledgement()
     assert said
-    assert decode_batch(said) == Batch(0, 1, [], [])
+    assert decode_batch(said[4:]) == Batch(0, 1, [], [])
     assert session.acknowledgement() is None
 
 

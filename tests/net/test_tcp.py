@@ -134,7 +134,7 @@ def test_what_was_acknowledged_is_not_kept() -> None:
                 async with node.lock("x"):
                     pass
             await eventually(lambda: not tcp(a).backlog("b") and not tcp(b).backlog("a"))
-            assert not tcp(a).peers["b"].session.unacknowledged
+            assert not tcp(a).peers["b"].backlog
 
     run(main())
 

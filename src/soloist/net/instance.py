@@ -4,14 +4,13 @@ The papers give each site one request at a time. A node has many callers; they q
 served, and share the node's site. For a semaphore of K a node has K sites of its own, so that K of its callers
 can be inside together; what these say to each other never leaves the node.
 
-Nothing here waits: a grant is a callback, a message is an effect handed to the node.
+Nothing here waits: a grant and a message are effects handed to the node.
 """
 
 from __future__ import annotations
 
 import random
 import zlib
-from asyncio import Future
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from operator import or_
@@ -21,6 +20,7 @@ import msgspec
 
 from soloist.algorithms import Card, Size
 from soloist.core import IDLE, Message, Outbox, Port, Process, ProtocolError, Send, Site, encode
+from soloist.net.summons import Summons
 from soloist.net.wire import Envelope
 
 FENCE_BITS = 40
@@ -75,24 +75,34 @@ class Grant(msgspec.Struct, gc=False):
     """Which of the K places it is, where the algorithm tells them apart."""
 
 
-class Waiter(msgspec.Struct, eq=False):
-    """A caller in the local queue. It is granted or failed, once, unless it is withdrawn before."""
+class Ticket(msgspec.Struct, eq=False):
+    """A caller's place in the local queue. It is granted or failed, once, unless it is withdrawn before.
+
+    Where the grant comes at once, nothing is waited for, and no future made.
+    """
 
     gone: bool = False
     """Served or withdrawn: no longer waiting."""
-    future: Future[None] | None = None
+    grant: Grant | None = None
+    error: Exception | None = None
+    future: Summons | None = None
     """What the caller awaits. If that is cancelled, though the caller has not run since, it is served no more."""
 
-    def granted(self, grant: Grant) -> None:
-        raise NotImplementedError
+    def outcome(self) -> Grant:
+        if self.grant is None:
+            assert self.error
+            raise self.error
+        return self.grant
 
-    def failed(self, error: Exception) -> None:
-        raise NotImplementedError
 
+class Effects:
+    """What instances want done by their node, which looks here after each step of one. Always the same lists."""
 
-Dispatch = Callable[[tuple[int, Envelope]], None]
-"""Put a message on its way to another node, given by its number. Called where the time counts: no more than a list's
-`append` in a node."""
+    def __init__(self) -> None:
+        self.sends: list[tuple[int, Envelope]] = []
+        """Messages, with the number of the node that each is for."""
+        self.roused: list[Summons] = []
+        """Callers that need wait no longer, and have not been told."""
 
 
 class Cancellable(Protocol):
@@ -141,7 +151,7 @@ class Instance:
         lock: str,
         card: Card,
         layout: Layout,
-        dispatch: Dispatch,
+        effects: Effects,
         epoch: int = 0,
         locality: int = 1,
         make_port: Callable[[Process, Outbox], Port] = Port,
@@ -150,7 +160,7 @@ class Instance:
     ) -> None:
         self.lock, self.card, self.layout, self.epoch, self.locality = lock, card, layout, epoch, locality
         self.capacity = layout.places
-        self.dispatch = dispatch
+        self.effects = effects
         self.decode = decoder(card)
         self.out = Outbox(random.choice)
         self.ports = {process.me: make_port(process, self.out) for process in self._processes(asleep)}
@@ -159,7 +169,7 @@ class Instance:
         self.kept: Port | None = None
         """The site that was inside last, if it had nothing to say when it left: it may have a token still."""
         self.counter = asleep.counter if asleep else 0
-        self.queue: list[Waiter] = []
+        self.queue: list[Ticket] = []
         self.waiting = 0
         """Callers in the queue that have not withdrawn."""
         self.inside: dict[Site, Grant] = {}
@@ -209,36 +219,25 @@ class Instance:
 
     # What callers do.
 
-    def request(self, waiter: Waiter) -> Waiter:
+    def request(self, ticket: Ticket) -> None:
         if self.broken:
             raise self.broken
-        if self.waiting or self.capacity > 1 or self.first.process.phase is not IDLE:
-            self.queue.append(waiter)
-            self.waiting += 1
+        self.queue.append(ticket)
+        self.waiting += 1
+        if self.capacity > 1:
             self._ask()
-            self._settle()
-            return waiter
-        # Nobody is before this caller: let our first site ask. Perhaps the lock is here, and free.
-        out = self.out
-        sends = self.first.acquire()
-        if out.entered:
-            waiter.gone = True
-            self._grant(out.entered.pop(), waiter)
-        else:
+        elif self.first.process.phase is IDLE:  # as there
             self.asking += 1
-            self.queue.append(waiter)
-            self.waiting += 1
-        if sends:
-            self._perform(sends)
-        if out.timers or self._inbox:
+            if sends := self.first.acquire():
+                self._perform(sends)
+        if self.out.entered or self._inbox or self.out.timers:
             self._settle()
-        return waiter
 
-    def withdraw(self, waiter: Waiter) -> None:
+    def withdraw(self, ticket: Ticket) -> None:
         """The caller has gone. If the request is under way, its grant will be given back at once."""
-        if waiter.gone:
+        if ticket.gone:
             return
-        waiter.gone = True
+        ticket.gone = True
         self.waiting -= 1
         if len(self.queue) > 2 * self.waiting:  # whoever tries again and again must not fill it
             self.queue = [each for each in self.queue if not each.gone]
@@ -248,11 +247,12 @@ class Instance:
             return
         grant.released = True
         del self.inside[grant.site]
-        if self.waiting and grant.passed < self.locality and (waiter := self._next()):
-            self._grant(grant.site, waiter, grant.passed + 1)
-        else:  # as `_leave`
-            port = self.ports[grant.site]
-            self.kept = port
+        if (
+            not self.waiting
+            or grant.passed >= self.locality
+            or not self._let_in(grant.site, grant.passed + 1)
+        ):
+            port = self.kept = self.ports[grant.site]  # as `_leave`
             if sends := port.release():
                 self.kept = None
                 self._perform(sends)
@@ -266,8 +266,12 @@ class Instance:
         self.broken = error
         for timer in self.timers.values():
             timer.cancel()
-        while waiter := self._next():
-            waiter.failed(error)
+        for ticket in self.queue:
+            if not ticket.gone:
+                ticket.gone, ticket.error = True, error
+                self._rouse(ticket)
+        self.queue.clear()
+        self.waiting = 0
 
     # What peers do.
 
@@ -308,9 +312,7 @@ class Instance:
             while out.entered:
                 site = out.entered.pop(0)
                 self.asking -= 1
-                if waiter := self._next():
-                    self._grant(site, waiter)
-                else:
+                if not self._let_in(site):
                     self._leave(site)  # whoever asked has gone meanwhile
             if inbox:
                 sender, to, message = inbox.pop(0)
@@ -325,7 +327,7 @@ class Instance:
                     self._inbox.append((sender, to, message))
                 else:
                     envelope = Envelope(self.lock, places, self.epoch, self.counter, sender, to, body)
-                    self.dispatch((hosts[to // places], envelope))
+                    self.effects.sends.append((hosts[to // places], envelope))
 
     def _set_timer(self, site: Site, name: str, delay: float | None) -> None:
         if earlier := self.timers.pop((site, name), None):
@@ -338,28 +340,36 @@ class Instance:
         self._perform(self.ports[site].timeout(name))
         self._settle()
 
-    def _next(self) -> Waiter | None:
+    def _let_in(self, site: Site, passed: int = 0) -> bool:
+        """Whoever has waited longest, if there is somebody still, gets the place that this site of ours has."""
         queue = self.queue
         while queue:
-            waiter = queue.pop(0)
-            if waiter.gone:
+            ticket = queue.pop(0)
+            if ticket.gone:
                 continue
-            waiter.gone = True
+            ticket.gone = True
             self.waiting -= 1
-            while queue and queue[0].gone:
-                queue.pop(0)
-            if waiter.future is None or not waiter.future.cancelled():
-                return waiter
-        return None
+            if not self.waiting:
+                queue.clear()
+            if (future := ticket.future) and future.cancelled():
+                continue
+            self.counter += 1
+            self.entries += 1
+            self.unheard += 1
+            ticket.grant = grant = Grant(site, self.epoch << FENCE_BITS | self.counter, passed)
+            self.inside[site] = grant
+            if self.capacity > 1:
+                grant.slot = self.ports[site].process.slot()
+            if future:  # as `_rouse`
+                future.set_result(None)
+                self.effects.roused.append(future)
+            return True
+        return False
 
-    def _grant(self, site: Site, waiter: Waiter, passed: int = 0) -> None:
-        self.counter += 1
-        self.entries += 1
-        self.unheard += 1
-        grant = self.inside[site] = Grant(site, self.epoch << FENCE_BITS | self.counter, passed)
-        if self.capacity > 1:
-            grant.slot = self.ports[site].process.slot()
-        waiter.granted(grant)
+    def _rouse(self, ticket: Ticket) -> None:
+        if ticket.future and not ticket.future.done():
+            ticket.future.set_result(None)
+            self.effects.roused.append(ticket.future)
 
     def _leave(self, site: Site) -> None:
         self.kept = self.ports[site]
@@ -374,10 +384,15 @@ class Instance:
         wanted = self.waiting - self.asking
         if wanted <= 0:
             return
+        if self.capacity == 1:
+            if self.first.process.phase is IDLE:
+                self.asking += 1
+                if sends := self.first.acquire():
+                    self._perform(sends)
+            return
         idle = [port for port in self.ports.values() if port.process.phase is IDLE]
-        if len(idle) > 1:
-            random.shuffle(idle)  # or all nodes would crowd into one group, where an algorithm forms groups
-            idle.sort(key=lambda port: port is not self.kept)
+        random.shuffle(idle)  # or all nodes would crowd into one group, where an algorithm forms groups
+        idle.sort(key=lambda port: port is not self.kept)
         for port in idle[:wanted]:
             self.asking += 1
             self._perform(port.acquire())

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 from soloist.algorithms import CATALOGUE
 from soloist.core import UsageError
 from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned, WouldDeadlock
-from soloist.net.instance import FENCE_BITS, Grant, Waiter
+from soloist.net.instance import FENCE_BITS, Grant, Ticket
 from soloist.net.observer import watched
+from soloist.net.summons import Summons
 
 if TYPE_CHECKING:
     from soloist.net.node import Node
@@ -41,29 +42,6 @@ def owner() -> object:
 def _check_timeout(timeout: float | None) -> None:
     if timeout is not None and timeout < 0:
         raise UsageError(f"timeout must not be negative, but is {timeout}; None waits for ever, 0 tries once")
-
-
-class Ticket(Waiter, eq=False):
-    """A caller's place in the queue. Where the grant comes at once, nothing is waited for, and no future made."""
-
-    grant: Grant | None = None
-    error: Exception | None = None
-
-    def granted(self, grant: Grant) -> None:
-        self.grant = grant
-        if self.future:
-            self.future.set_result(None)
-
-    def failed(self, error: Exception) -> None:
-        self.error = error
-        if self.future:
-            self.future.set_result(None)
-
-    def outcome(self) -> Grant:
-        if self.grant is None:
-            assert self.error
-            raise self.error
-        return self.grant
 
 
 class Hold:
@@ -282,7 +260,7 @@ class Lock:
             if ticket.grant:  # it was here, and free: nothing that waiting needs is made
                 return Hold(self, [ticket.grant])
             if timeout is None:  # as `_granted`
-                future = ticket.future = node.loop.create_future()
+                future = ticket.future = Summons(loop=node.loop)
                 try:
                     await future
                 except asyncio.CancelledError:
@@ -329,7 +307,7 @@ class Lock:
         """One grant. Cancelled while waiting, the request is withdrawn; a grant that came first is given back."""
         if ticket.grant:
             return ticket.grant
-        future = ticket.future = self.node.loop.create_future()
+        future = ticket.future = Summons(loop=self.node.loop)
         try:
             await future
         except asyncio.CancelledError:

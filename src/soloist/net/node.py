@@ -29,10 +29,11 @@ from soloist.net.instance import (
     Asleep,
     CallLater,
     Cancellable,
+    Effects,
     Grant,
     Instance,
     Layout,
-    Waiter,
+    Ticket,
     begins,
 )
 from soloist.net.lock import Hold, Lock, Locks, OnLost, RLock, Semaphore
@@ -144,15 +145,19 @@ class Node:
         self._most_awake = MOST_AWAKE
         self.holds: dict[str, list[Hold]] = {}
         """Live holds by instance."""
-        self._outgoing: list[tuple[int, Envelope]] = []
-        """What instances have said, with the number of the node it is for. Always the same list."""
-        self._dispatch = self._outgoing.append
+        self._effects = Effects()
+        self._outgoing, self._roused = self._effects.sends, self._effects.roused
         self._call_later: CallLater = self._later
-        """Made once, for all instances, as the one before: idle locks should cost little."""
+        """Made once, for all instances: idle locks should cost little."""
         self._numbers = {member: number for number, member in enumerate(self.members)}
+        self._links = {
+            number: self.transport.link(member) for member, number in self._numbers.items() if member != name
+        }
         self._control: dict[str, list[Control]] = {}
         self._flushing = False
         """Whether a flush will come."""
+        self._hearing = False
+        """Whether what a peer has said is being dealt with; a flush comes at its end."""
         self._eager = EAGER
         self._questions: dict[int, dict[str, list[LocalView]]] = {}
         self._partial: dict[tuple[int, str], list[LocalView]] = {}
@@ -190,6 +195,7 @@ class Node:
             hold.lose("the node was closed")
         for instance in self.instances.values():
             instance.fail(NodeClosed(f"node {self.name!r} was closed while {instance.lock!r} was waited for"))
+        self._rouse_soon()
         if _NODES.get(self.name) is self:
             del _NODES[self.name]
         if not self.forked:
@@ -277,7 +283,7 @@ class Node:
 
     # What locks ask of their node.
 
-    def request(self, lock: str, capacity: int, waiter: Waiter) -> Waiter:
+    def request(self, lock: str, capacity: int, ticket: Ticket) -> None:
         """For a caller who has checked that this node is usable."""
         instance = self.instances.get(lock)
         if instance is None or instance.capacity != capacity:
@@ -285,8 +291,10 @@ class Node:
                 self._wake(lock, capacity)
             instance = self._instance(lock, capacity)
         try:
-            return instance.request(waiter)
+            instance.request(ticket)
         finally:
+            if self._roused:
+                self._rouse_soon()
             if self._outgoing:
                 if self._eager:  # see there
                     self._eager -= 1
@@ -299,9 +307,9 @@ class Node:
         instance = self.instances.get(lock)
         return len(instance.inside) if instance else 0
 
-    def withdraw(self, lock: str, waiter: Waiter) -> None:
-        if not self._closed and not waiter.gone:
-            self.instances[lock].withdraw(waiter)
+    def withdraw(self, lock: str, ticket: Ticket) -> None:
+        if not self._closed and not ticket.gone:
+            self.instances[lock].withdraw(ticket)
 
     def deaf(self, instance: Instance) -> bool:
         """Callers here have taken this lock so often in a row that it is time to look: does somebody else want it?
@@ -332,6 +340,8 @@ class Node:
         try:
             self.instances[lock].release(grant)
         finally:
+            if self._roused:
+                self._rouse_soon()
             if self._outgoing:
                 if self._eager:  # see there
                     self._eager -= 1
@@ -389,7 +399,7 @@ class Node:
         layout = Layout.of(lock, len(self.members), self.me, capacity)
         make_port = port_for(self.observers, lock)
         self.instances[lock] = instance = Instance(
-            lock, card, layout, self._dispatch, self.epoch, self.locality, make_port, self._call_later, asleep
+            lock, card, layout, self._effects, self.epoch, self.locality, make_port, self._call_later, asleep
         )
         return instance
 
@@ -420,12 +430,13 @@ class Node:
         try:
             timeout(*args)
         finally:
+            self._rouse_soon()
             self._flush_soon()
 
     # Messages.
 
     def _flush_soon(self) -> None:
-        if not self._flushing:
+        if not (self._flushing or self._hearing):
             self._flushing = True
             assert self._loop
             self._loop.call_soon(self._flush)
@@ -442,11 +453,11 @@ class Node:
         outgoing = self._outgoing
         if len(outgoing) == 1:  # the rule
             host, envelope = outgoing.pop()
-            peer, stats = self.members[host], self.stats
+            stats = self.stats
             stats.messages_sent += 1
             stats.batches_sent += 1
-            if self.transport.send(peer, [envelope], []) > HIGH_WATER:
-                self.behind.add(peer)
+            if self._links[host]([envelope], []) > HIGH_WATER:
+                self.behind.add(self.members[host])
         elif outgoing:
             by_host: dict[int, list[Envelope]] = {}
             for host, envelope in outgoing:
@@ -458,43 +469,56 @@ class Node:
         if self._control:
             control_of, self._control = self._control, {}
             for peer, control in control_of.items():
+                send = self._links[self._numbers[peer]]
                 for each in control:
-                    self.transport.send(peer, [], [each])
+                    send([], [each])
 
     def _send(self, host: int, envelopes: list[Envelope]) -> None:
-        peer, stats = self.members[host], self.stats
-        stats.messages_sent += len(envelopes)
-        stats.batches_sent += 1
-        if self.transport.send(peer, envelopes, []) > HIGH_WATER:
-            self.behind.add(peer)
+        self.stats.messages_sent += len(envelopes)
+        self.stats.batches_sent += 1
+        if self._links[host](envelopes, []) > HIGH_WATER:
+            self.behind.add(self.members[host])
 
-    def _receive(self, peer: str, batch: Batch) -> None:
+    def _receive(self, peer: str, batches: list[Batch]) -> None:
         if self._closed:
             return
-        self._flushing = True  # at the end of this
-        self.stats.messages_received += len(batch.envelopes)
+        self._hearing = True
         number = self._numbers.get(peer)
         try:
-            for envelope in batch.envelopes:
-                if envelope.epoch != self.epoch:
-                    continue  # of another generation: whatever it was about is over
-                try:
-                    instance = self.instances.get(envelope.lock)
-                    if instance is None or instance.capacity != envelope.capacity:
-                        instance = self._instance_for(peer, envelope)
-                    if len(envelope.body) > len(WAKE):  # or else all it says is that the lock exists
-                        instance.deliver(number, envelope)
-                except Exception as error:  # whatever a peer may say: the rest of the batch is still good
-                    log.error(
-                        "%s: a message of %s about %r was dropped: %r", self.name, peer, envelope.lock, error
-                    )
-            for said in batch.control:
-                self._heard(peer, said)
+            for batch in batches:
+                self.stats.messages_received += len(batch.envelopes)
+                for envelope in batch.envelopes:
+                    if envelope.epoch != self.epoch:
+                        continue  # of another generation: whatever it was about is over
+                    try:
+                        instance = self.instances.get(envelope.lock)
+                        if instance is None or instance.capacity != envelope.capacity:
+                            instance = self._instance_for(peer, envelope)
+                        if len(envelope.body) > len(WAKE):  # or else all it says is that the lock exists
+                            instance.deliver(number, envelope)
+                    except Exception as error:  # whatever a peer may say: the rest of the batch is still good
+                        what = "%s: a message of %s about %r was dropped: %r"
+                        log.error(what, self.name, peer, envelope.lock, error)
+                for said in batch.control:
+                    self._heard(peer, said)
         finally:
-            self._flushing = False
+            self._hearing = False
             self._eager = EAGER
             if self._outgoing or self._control:
                 self._send_all()
+        # Those whom this has let in go on here and now: no task is running.
+        try:
+            while self._roused:
+                self._roused.pop(0).wake()
+        finally:  # Ctrl-C within a task comes out here
+            if self._roused:
+                self._rouse_soon()
+
+    def _rouse_soon(self) -> None:
+        """Let those go on who need wait no longer, in the next turn of the loop."""
+        for caller in self._roused:
+            caller.wake_soon()
+        self._roused.clear()
 
     def _instance_for(self, peer: str, envelope: Envelope) -> Instance:
         """Of a lock of which we hear for the first time, or with another capacity than ours."""

@@ -8,9 +8,14 @@ what arrives twice is dropped. So to those above, a dropped connection is a paus
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from soloist.core import ProtocolError
-from soloist.net.wire import Batch, Control, Envelope, encode
+from soloist.net.wire import Batch, Control, Envelope, encode, frame, length_bytes
+
+Write = Callable[[bytes], object]
+MANY = 64
+"""Batches that are kept before those are looked for that the peer has."""
 
 
 class Session:
@@ -21,32 +26,43 @@ class Session:
         self.received = 0
         self.acknowledged = 0
         """The last batch that the peer knows we have."""
-        self.unacknowledged: deque[tuple[int, bytes]] = deque()
-        self.unacknowledged_bytes = 0
+        self.confirmed = 0
+        """The last batch that we know the peer has."""
+        self.written = 0
+        """The last batch that was given to the connection, this one or one before."""
+        self.write: Write | None = None
+        """Where frames go, while there is a connection that takes them."""
+        self._kept: deque[bytes] = deque()
+        """The frames of the last batches: all that the peer may not have."""
+        self._kept_bytes = 0
 
-    def seal(self, envelopes: list[Envelope], control: list[Control]) -> bytes:
-        """The bytes of the next batch; they are kept until the peer acknowledges them."""
+    def send(self, envelopes: list[Envelope], control: list[Control]) -> int:
+        """The next batch: it is written if it can be, and kept until the peer has it. Gives the `backlog`."""
         number = self.sent = self.sent + 1
         received = self.acknowledged = self.received
         body = encode(Batch(number, received, envelopes, control))
-        self.unacknowledged.append((number, body))
-        self.unacknowledged_bytes += len(body)
-        return body
+        framed = length_bytes(len(body)) + body
+        kept = self._kept
+        kept.append(framed)
+        self._kept_bytes += len(framed)
+        if write := self.write:
+            self.written = number
+            write(framed)
+        return self._kept_bytes if len(kept) < MANY else self.backlog
 
     def acknowledgement(self) -> bytes | None:
-        """A batch that only says what we have, if the peer does not know yet."""
+        """A frame that only says what we have, if the peer does not know yet."""
         if self.acknowledged == self.received:
             return None
         self.acknowledged = self.received
-        return encode(Batch(0, self.received, [], []))
+        return frame(encode(Batch(0, self.received, [], [])))
 
     def accept(self, batch: Batch) -> bool:
         """Whether the batch is new. A gap cannot be: links keep order, and a reconnection starts where we are."""
-        number, acknowledged, kept = batch.number, batch.acknowledged, self.unacknowledged
+        number, acknowledged = batch.number, batch.acknowledged
         if acknowledged > self.sent:
             raise ProtocolError(f"the peer acknowledges batch {acknowledged} of {self.sent}")
-        while kept and kept[0][0] <= acknowledged:
-            self.unacknowledged_bytes -= len(kept.popleft()[1])
+        self.confirmed = max(self.confirmed, acknowledged)
         if number <= self.received:
             return False
         if number != self.received + 1:
@@ -54,9 +70,27 @@ class Session:
         self.received = number
         return True
 
-    def resume(self, peer_has: int) -> list[bytes]:
-        """After a reconnection: what the peer has not got."""
-        if not self.sent - len(self.unacknowledged) <= peer_has <= self.sent:
+    @property
+    def backlog(self) -> int:
+        """Bytes that the peer may not have."""
+        kept, confirmed = self._kept, self.confirmed
+        while kept and self.sent - len(kept) < confirmed:
+            self._kept_bytes -= len(kept.popleft())
+        return self._kept_bytes
+
+    def resume(self, peer_has: int) -> None:
+        """There is a connection again, or the first: all that the peer has not got is to be written to it."""
+        if not self.confirmed <= peer_has <= self.sent:
             raise ProtocolError(f"the peer says it has batch {peer_has} of {self.sent}")
-        self.accept(Batch(0, peer_has, [], []))
-        return [body for _, body in self.unacknowledged]
+        self.written = self.confirmed = peer_has
+
+    def go_on(self, write: Write) -> None:
+        """The connection takes something: give it what it has not been given yet."""
+        self.write = write
+        if self.backlog:
+            unwritten = list(self._kept)[len(self._kept) - (self.sent - self.written) :]
+            for framed in unwritten:
+                if self.write is None:  # that was enough
+                    break
+                self.written += 1
+                write(framed)

@@ -9,8 +9,14 @@ from typing import Protocol
 from soloist.core import UsageError
 from soloist.net.wire import Batch, Control, Envelope, decode_batch, encode
 
-Receive = Callable[[str, Batch], None]
-"""Called with the name of a peer and what it said, in order, never twice."""
+Receive = Callable[[str, list[Batch]], None]
+"""Called with the name of a peer and all that it is known to have said, in order, never twice.
+
+It may let tasks run, so only a callback of the loop may call it."""
+
+Link = Callable[[list[Envelope], list[Control]], int]
+"""Says something to a peer. Never waits and never fails: what cannot leave now is kept until it can. Gives the
+`backlog` of that peer."""
 
 
 class Transport(Protocol):
@@ -19,8 +25,8 @@ class Transport(Protocol):
     async def start(self, receive: Receive) -> None:
         """Begin to connect and to listen. Peers may come later."""
 
-    def send(self, peer: str, envelopes: list[Envelope], control: list[Control]) -> int:
-        """Never waits and never fails: what cannot leave now is kept until it can. Gives the `backlog`."""
+    def link(self, peer: str) -> Link:
+        """How to speak to a peer."""
 
     def backlog(self, peer: str) -> int:
         """Bytes that the peer has not acknowledged."""
@@ -59,7 +65,7 @@ class MemoryHub:
     def _deliver(self, sender: str, to: str, body: bytes) -> None:
         self.unread[to] -= 1
         if receive := self.receivers.get(to):
-            receive(sender, decode_batch(body))
+            receive(sender, [decode_batch(body)])
 
     def join(self, node: str, receive: Receive) -> None:
         if node in self.receivers:
@@ -78,9 +84,12 @@ class MemoryTransport:
     async def start(self, receive: Receive) -> None:
         self.hub.join(self.node, receive)
 
-    def send(self, peer: str, envelopes: list[Envelope], control: list[Control]) -> int:
-        self.hub.post(self.node, peer, encode(Batch(1, 0, envelopes, control)))
-        return 0
+    def link(self, peer: str) -> Link:
+        def send(envelopes: list[Envelope], control: list[Control]) -> int:
+            self.hub.post(self.node, peer, encode(Batch(1, 0, envelopes, control)))
+            return 0
+
+        return send
 
     def backlog(self, peer: str) -> int:
         return 0

@@ -1,0 +1,38 @@
+"""A future that can wake its task at once.
+
+A future wakes whoever awaits it in the next turn of the loop. So it must be where somebody else is in the middle of
+something. But a node that has just read what a peer said has nothing else to do, and a turn of the loop for each
+entry is a good part of what an entry costs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any
+
+
+class Summons(asyncio.Future[None]):
+    """What one task awaits, and nobody else. Settle it with `set_result`, then wake the task, now or soon."""
+
+    _wake: Callable[[asyncio.Future[None]], object]
+    _context: Context
+
+    def add_done_callback(self, wake: Callable[[Any], object], *, context: Context | None = None) -> None:
+        assert context is not None  # tasks tell theirs
+        self._wake, self._context = wake, context
+
+    def wake(self) -> None:
+        """Let the task go on within this call. Only where no task runs: in a callback of the loop."""
+        self._context.run(self._wake, self)
+
+    def wake_soon(self) -> None:
+        """Let the task go on in the next turn of the loop."""
+        self.get_loop().call_soon(self._wake, self, context=self._context)
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        if not super().cancel(msg):
+            return False
+        self.wake_soon()
+        return True

@@ -63,36 +63,27 @@ def _layout(nodes: int, me: int, offset: int, places: int) -> Layout:
     return Layout(nodes, me, offset, places, nodes * places, hosts)
 
 
-class Grant(msgspec.Struct, gc=False):
-    """A site of ours is inside, for one caller."""
+class Ticket:
+    """A caller: first in the local queue, then inside.
 
-    site: Site
-    fence: int
-    passed: int = 0
-    """How often in a row the site's place has been passed on from caller to caller."""
-    released: bool = False
-    slot: int | None = None
-    """Which of the K places it is, where the algorithm tells them apart."""
-
-
-class Ticket(msgspec.Struct, eq=False):
-    """A caller's place in the local queue. It is granted or failed, once, unless it is withdrawn before.
-
-    Where the grant comes at once, nothing is waited for, and no future made.
+    It is let in or failed, once, unless it is withdrawn before. Where it is let in at once, no future is made.
     """
 
-    gone: bool = False
-    """Served or withdrawn: no longer waiting."""
-    grant: Grant | None = None
+    gone = False
+    """Let in, failed or withdrawn: no longer waiting."""
     error: Exception | None = None
+    """Why it failed."""
     future: Summons | None = None
-    """What the caller awaits. If that is cancelled, though the caller has not run since, it is served no more."""
-
-    def outcome(self) -> Grant:
-        if self.grant is None:
-            assert self.error
-            raise self.error
-        return self.grant
+    """What the caller awaits. If that is cancelled, though the caller has not run since, it is not let in."""
+    fence = 0
+    """Not 0 once it is let in."""
+    site: Site = -1
+    """By which of our sites."""
+    slot: int | None = None
+    """Which of the K places it has, where the algorithm tells them apart."""
+    passed = 0
+    """How often in a row the site's place has been passed on from caller to caller."""
+    released = False
 
 
 class Effects:
@@ -172,7 +163,7 @@ class Instance:
         self.queue: list[Ticket] = []
         self.waiting = 0
         """Callers in the queue that have not withdrawn."""
-        self.inside: dict[Site, Grant] = {}
+        self.inside: dict[Site, Ticket] = {}
         self.asking = 0
         """Sites that wait to be let in."""
         self.entries = 0
@@ -242,18 +233,22 @@ class Instance:
         if len(self.queue) > 2 * self.waiting:  # whoever tries again and again must not fill it
             self.queue = [each for each in self.queue if not each.gone]
 
-    def release(self, grant: Grant) -> None:
-        if grant.released:
+    def release(self, ticket: Ticket) -> None:
+        if ticket.released:
             return
-        grant.released = True
-        del self.inside[grant.site]
-        if (
-            not self.waiting
-            or grant.passed >= self.locality
-            or not self._let_in(grant.site, grant.passed + 1)
-        ):
-            port = self.kept = self.ports[grant.site]  # as `_leave`
-            if sends := port.release():
+        ticket.released = True
+        site = ticket.site
+        del self.inside[site]
+        if not self.waiting or ticket.passed >= self.locality or not self._let_in(site, ticket.passed + 1):
+            port = self.kept = self.ports[site]  # as `_leave`
+            if self.watched:
+                sends = port.release()
+            else:
+                process, out = port.process, self.out
+                process.phase = IDLE
+                process.release()
+                sends, out.sends = out.sends, []
+            if sends:
                 self.kept = None
                 self._perform(sends)
             if self.waiting:
@@ -298,8 +293,12 @@ class Instance:
             sends, out.sends = out.sends, []
         if sends:
             self._perform(sends)
-        if out.entered or self._inbox or out.timers:
+        if self.capacity > 1 or self._inbox or out.timers:
             self._settle()
+        elif out.entered:  # as there
+            self.asking -= 1
+            if not self._let_in(out.entered.pop()):
+                self._leave(port.process.me)
 
     # Inside.
 
@@ -356,10 +355,12 @@ class Instance:
             self.counter += 1
             self.entries += 1
             self.unheard += 1
-            ticket.grant = grant = Grant(site, self.epoch << FENCE_BITS | self.counter, passed)
-            self.inside[site] = grant
+            ticket.site, ticket.fence = site, self.epoch << FENCE_BITS | self.counter
+            if passed:
+                ticket.passed = passed
             if self.capacity > 1:
-                grant.slot = self.ports[site].process.slot()
+                ticket.slot = self.ports[site].process.slot()
+            self.inside[site] = ticket
             if future:  # as `_rouse`
                 future.set_result(None)
                 self.effects.roused.append(future)

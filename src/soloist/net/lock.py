@@ -9,12 +9,12 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from soloist.algorithms import CATALOGUE
 from soloist.core import UsageError
 from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned, WouldDeadlock
-from soloist.net.instance import FENCE_BITS, Grant, Ticket
+from soloist.net.instance import FENCE_BITS, Ticket
 from soloist.net.observer import watched
 from soloist.net.summons import Summons
 
@@ -59,20 +59,28 @@ class Hold:
     _why = ""
     """Not empty if the lock is lost."""
     _lost: asyncio.Event | None = None
+    fence: int
+    """Grows from holder to holder. Hand it to whatever the lock protects, and let that refuse lower ones."""
+    since: float
+    """On the clock of `time.monotonic`."""
+    _tickets: list[Ticket]
 
-    def __init__(self, lock: Lock, grants: list[Grant]) -> None:
+    def __init__(self, lock: Lock) -> None:
+        """Made by whoever asks, so that little is left to do between the grant and the entry; then it `begins`."""
         self.name = lock.name
-        self.fence = grants[0].fence if len(grants) == 1 else max(grant.fence for grant in grants)
-        """Grows from holder to holder. Hand it to whatever the lock protects, and let that refuse lower ones."""
         self.note = lock.note
-        self.since = time.monotonic()
         self._lock = lock
-        self._grants = grants
         node = self._node = lock.node
         task = self._task = asyncio.current_task(node.loop)  # found faster if the loop is told
         self.key: tuple[str, object] = (lock.instance_name, OWNER.get() or task)
         """The instance and whoever holds it."""
-        node.register(self)
+
+    def begins(self, tickets: list[Ticket]) -> Self:
+        self._tickets = tickets
+        self.fence = tickets[0].fence if len(tickets) == 1 else max(ticket.fence for ticket in tickets)
+        self.since = time.monotonic()
+        self._node.register(self)
+        return self
 
     @property
     def lost(self) -> asyncio.Event:
@@ -86,7 +94,7 @@ class Hold:
     @property
     def slots(self) -> tuple[int, ...]:
         """Which of a semaphore's places are held, where the algorithm tells them apart; else ()."""
-        return tuple(grant.slot for grant in self._grants if grant.slot is not None)
+        return tuple(ticket.slot for ticket in self._tickets if ticket.slot is not None)
 
     @property
     def slot(self) -> int | None:
@@ -99,7 +107,7 @@ class Hold:
 
     @property
     def released(self) -> bool:
-        return all(grant.released for grant in self._grants)
+        return all(ticket.released for ticket in self._tickets)
 
     @property
     def valid(self) -> bool:
@@ -126,8 +134,8 @@ class Hold:
         self.depth -= 1
         if self.depth > 0:
             return
-        for grant in self._grants:
-            node.release(self.key[0], grant)
+        for ticket in self._tickets:
+            node.release(self.key[0], ticket)
         node.forget(self)
 
     def lose(self, why: str) -> None:
@@ -253,33 +261,36 @@ class Lock:
         instance = node.instances.get(name)
         if instance and instance.unheard > node.locality and node.deaf(instance):
             await node.listen()
+        hold = Hold(self)
         ticket = None
         if self.permits == 1 and not node.behind:
             ticket = Ticket()
             node.request(name, self.capacity, ticket)
-            if ticket.grant:  # it was here, and free: nothing that waiting needs is made
-                return Hold(self, [ticket.grant])
-            if timeout is None:  # as `_granted`
+            if ticket.fence:  # it was here, and free: nothing that waiting needs is made
+                return hold.begins([ticket])
+            if timeout is None:  # as `_let_in`
                 future = ticket.future = Summons(loop=node.loop)
                 try:
                     await future
                 except asyncio.CancelledError:
                     self._give_up(ticket)
                     raise
-                return Hold(self, [ticket.grant or ticket.outcome()])
+                if ticket.error:
+                    raise ticket.error
+                return hold.begins([ticket])
         if timeout is None:
-            return Hold(self, await self._grants(None))
+            return hold.begins(await self._tickets(None))
         try:
             async with asyncio.timeout(timeout or TRY_SECONDS) as limit:
-                return Hold(self, await (self._grants(ticket) if timeout else self._tried(ticket, limit)))
+                return hold.begins(await (self._tickets(ticket) if timeout else self._tried(ticket, limit)))
         except TimeoutError:
             raise self._timed_out(timeout) from None
 
-    async def _tried(self, ticket: Ticket | None, limit: asyncio.Timeout) -> list[Grant]:
+    async def _tried(self, ticket: Ticket | None, limit: asyncio.Timeout) -> list[Ticket]:
         """The same, until it turns out that others have it."""
         look = asyncio.create_task(self._look_around(limit))
         try:
-            return await self._grants(ticket)
+            return await self._tickets(ticket)
         finally:
             look.cancel()
 
@@ -293,31 +304,33 @@ class Lock:
                 pause = 2 * pause + 0.001
             limit.reschedule(asyncio.get_running_loop().time())
 
-    async def _grants(self, ticket: Ticket | None) -> list[Grant]:
+    async def _tickets(self, ticket: Ticket | None) -> list[Ticket]:
         if ticket is None:
             await self.node.room()
-        return [await self._granted(ticket or self._ask())]
+        return [await self._let_in(ticket or self._ask())]
 
     def _ask(self) -> Ticket:
         ticket = Ticket()
         self.node.request(self.instance_name, self.capacity, ticket)
         return ticket
 
-    async def _granted(self, ticket: Ticket) -> Grant:
-        """One grant. Cancelled while waiting, the request is withdrawn; a grant that came first is given back."""
-        if ticket.grant:
-            return ticket.grant
+    async def _let_in(self, ticket: Ticket) -> Ticket:
+        """Wait. Cancelled meanwhile, the request is withdrawn; a grant that came first is given back."""
+        if ticket.fence:
+            return ticket
         future = ticket.future = Summons(loop=self.node.loop)
         try:
             await future
         except asyncio.CancelledError:
             self._give_up(ticket)
             raise
-        return ticket.grant or ticket.outcome()
+        if ticket.error:
+            raise ticket.error
+        return ticket
 
     def _give_up(self, ticket: Ticket) -> None:
-        if ticket.grant:
-            self.node.release(self.instance_name, ticket.grant)
+        if ticket.fence:
+            self.node.release(self.instance_name, ticket)
         else:
             self.node.withdraw(self.instance_name, ticket)
 
@@ -399,21 +412,21 @@ class Semaphore(Lock):
         self.capacity = value
         self.permits = permits
 
-    async def _grants(self, ticket: Ticket | None) -> list[Grant]:
+    async def _tickets(self, ticket: Ticket | None) -> list[Ticket]:
         """Several permits are collected by one caller at a time: two half-served ones would wait for ever."""
         if self.permits == 1:
-            return await super()._grants(ticket)
+            return await super()._tickets(ticket)
         await self.node.room()
-        grants: list[Grant] = []
+        tickets: list[Ticket] = []
         async with Collector(self.node, self.name):
             try:
                 for _ in range(self.permits):
-                    grants.append(await self._granted(self._ask()))
+                    tickets.append(await self._let_in(self._ask()))
             except BaseException:
-                for grant in grants:
-                    self.node.release(self.instance_name, grant)
+                for each in tickets:
+                    self.node.release(self.instance_name, each)
                 raise
-        return grants
+        return tickets
 
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "value": self.capacity, "permits": self.permits}

@@ -30,7 +30,6 @@ from soloist.net.instance import (
     CallLater,
     Cancellable,
     Effects,
-    Grant,
     Instance,
     Layout,
     Ticket,
@@ -334,18 +333,25 @@ class Node:
                 break
         self.check_usable()
 
-    def release(self, lock: str, grant: Grant) -> None:
-        if self._closed or grant.released:
+    def release(self, lock: str, ticket: Ticket) -> None:
+        if self._closed or ticket.released:
             return
         try:
-            self.instances[lock].release(grant)
+            self.instances[lock].release(ticket)
         finally:
             if self._roused:
                 self._rouse_soon()
-            if self._outgoing:
+            if outgoing := self._outgoing:
                 if self._eager:  # see there
                     self._eager -= 1
-                    self._send_all()
+                    if len(outgoing) == 1 and not self._control:
+                        host, envelope = outgoing.pop()
+                        self.stats.messages_sent += 1
+                        self.stats.batches_sent += 1
+                        if self._links[host]([envelope], []) > HIGH_WATER:
+                            self.behind.add(self.members[host])
+                    else:
+                        self._send_all()
                 else:
                     self._flush_soon()
 

@@ -30,7 +30,16 @@ from soloist.net.node import Node
 from soloist.net.security import TLS, Address, address
 
 ANYWHERE = ("control", "metrics", "secret_file", "tls", "trace")
-AT_THE_TOP = ("cluster", "algorithm", "semaphore_algorithm", "locality", "insecure", "nodes", *ANYWHERE)
+AT_THE_TOP = (
+    "cluster",
+    "algorithm",
+    "semaphore_algorithm",
+    "locality",
+    "insecure",
+    "shortcut",
+    "nodes",
+    *ANYWHERE,
+)
 OF_A_NODE = ("address", *ANYWHERE)
 OF_TLS = ("certificate", "authority", "key")
 
@@ -71,6 +80,7 @@ class Config(msgspec.Struct, frozen=True):
     semaphore_algorithm: str
     locality: int
     insecure: bool
+    shortcut: bool
     members: dict[str, Member]
 
     def member(self, name: str) -> Member:
@@ -91,6 +101,7 @@ class Config(msgspec.Struct, frozen=True):
             secret=member.secret(),
             insecure=self.insecure,
             locality=self.locality,
+            shortcut=self.shortcut,
         )
 
 
@@ -140,6 +151,7 @@ class _Reader:
             semaphore_algorithm=self._algorithm("semaphore_algorithm", "raymond-k", "K"),
             locality=self._get("locality", _count, 1),
             insecure=self._get("insecure", _flag, False),
+            shortcut=self._get("shortcut", _flag, True),
             members=self._members(),
         )
         self._check_addresses(config)

@@ -94,6 +94,8 @@ class Node:
 
     `peers` maps the name of every member, this one included, to its address: `host:port` or `unix:/path`. All
     members must be given the same. Beyond this host, `tls` or `secret` is required (or `insecure=True`).
+    Nodes of one user on one host take a shortcut beside their ports (see `soloist.net.shortcut`); with
+    `shortcut=False` they use TCP as all others do.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -114,6 +116,7 @@ class Node:
         transport: Transport | None = None,
         insecure: bool = False,
         locality: int = 1,
+        shortcut: bool = True,
     ) -> None:
         if name not in peers:
             raise UsageError(f"node {name!r} is not among its peers: {', '.join(sorted(peers))}")
@@ -133,7 +136,7 @@ class Node:
         algorithms = f"{algorithm} {semaphore_algorithm}"
         identity = Identity(cluster, name, algorithms, incarnation, key)
         self.transport: Transport = transport or TcpTransport(
-            identity, {peer: address(where) for peer, where in peers.items()}, tls, insecure
+            identity, {peer: address(where) for peer, where in peers.items()}, tls, insecure, shortcut
         )
         self.epoch = 0
         self.stats = Stats()

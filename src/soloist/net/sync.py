@@ -46,6 +46,7 @@ class NodeOptions(TypedDict, total=False):
     transport: Transport | None
     insecure: bool
     locality: int
+    shortcut: bool
 
 
 class SyncNode:

@@ -22,9 +22,11 @@ import msgspec
 
 from soloist.core import ProtocolError, UsageError
 from soloist.net import handshake
+from soloist.net import shortcut as shortcuts
 from soloist.net.handshake import Hello, Identity
 from soloist.net.security import TLS, Address, check_certificate
 from soloist.net.session import Session
+from soloist.net.shortcut import same_user
 from soloist.net.transport import Link, Receive
 from soloist.net.wire import Frames, decode_batch, encode, frame, length_of
 
@@ -63,18 +65,20 @@ class TcpTransport:
         addresses: Mapping[str, Address],
         tls: TLS | None = None,
         insecure: bool = False,
+        shortcut: bool = True,
     ) -> None:
         self.identity = identity
         self.listen = addresses[identity.node]
         self.peers = {name: Peer(name, where) for name, where in addresses.items() if name != identity.node}
         self.tls = tls
+        self.shortcut = shortcut and not tls  # certificates belong to TCP
         if not (tls or identity.secret or insecure or all(a.local for a in addresses.values())):
             far = next(str(a) for a in addresses.values() if not a.local)
             raise UsageError(
                 f"{far} is not on this host: give tls= or secret=, or insecure=True if everybody there is trusted"
             )
         self.receive: Receive = lambda peer, batch: None
-        self.server: asyncio.Server | None = None
+        self.servers: list[asyncio.Server] = []
         self.dialling: list[asyncio.Task[None]] = []
         self.strangers: dict[Connection, None] = {}
         """Connections that are not proven yet, oldest first."""
@@ -90,19 +94,26 @@ class TcpTransport:
         self.readable = select.epoll() if hasattr(select, "epoll") else select.poll()
         loop = asyncio.get_running_loop()
         context = self.tls.server() if self.tls else None
+        accept = lambda: Connection(self, None)  # noqa: E731
         try:
             if self.listen.unix:
                 _make_room_for_socket(self.listen.host)
-                self.server = await loop.create_unix_server(lambda: Connection(self, None), self.listen.host)
+                self.servers.append(await loop.create_unix_server(accept, self.listen.host))
             else:
-                self.server = await loop.create_server(
-                    lambda: Connection(self, None),
-                    self.listen.host,
-                    self.listen.port,
-                    ssl=context,
-                    ssl_handshake_timeout=HANDSHAKE_SECONDS if context else None,
+                if self.shortcut and (name := shortcuts.name_of(self.listen)):
+                    with contextlib.suppress(OSError):  # somebody has taken the name: there is TCP
+                        self.servers.append(await loop.create_unix_server(accept, name))
+                self.servers.append(
+                    await loop.create_server(
+                        accept,
+                        self.listen.host,
+                        self.listen.port,
+                        ssl=context,
+                        ssl_handshake_timeout=HANDSHAKE_SECONDS if context else None,
+                    )
                 )
         except OSError as error:
+            self._stop_listening()
             raise UsageError(f"cannot listen at {self.listen}: {os.strerror(error.errno or 0)}") from None
         for peer in self.peers.values():
             if self.identity.node < peer.name:
@@ -118,7 +129,9 @@ class TcpTransport:
             try:
                 make = lambda: Connection(self, peer)  # noqa: E731
                 async with asyncio.timeout(HANDSHAKE_SECONDS):
-                    if peer.address.unix:
+                    if self.shortcut and (sock := shortcuts.connect(peer.address)):
+                        await loop.create_unix_connection(make, sock=sock)
+                    elif peer.address.unix:
                         await loop.create_unix_connection(make, peer.address.host)
                     else:
                         name = peer.name if context else None
@@ -168,8 +181,7 @@ class TcpTransport:
             task.cancel()
         if self.acknowledging:
             self.acknowledging.cancel()
-        if self.server:
-            self.server.close()
+        self._stop_listening()
         if hasattr(self.readable, "close"):
             self.readable.close()
         self.readable = None
@@ -178,6 +190,10 @@ class TcpTransport:
         if self.listen.unix:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.listen.host)
+
+    def _stop_listening(self) -> None:
+        while self.servers:
+            self.servers.pop().close()
 
     def acknowledge_later(self) -> None:
         loop = asyncio.get_running_loop()
@@ -263,6 +279,10 @@ class Connection(asyncio.BufferedProtocol):
             if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(SILENCE_SECONDS * 1000))
         self.owner.made(self)
+        by_shortcut = sock and sock.family == socket.AF_UNIX and not (self.dialled or self.owner.listen.unix)
+        if by_shortcut and not same_user(sock):
+            self.refuse("it belongs to another user")
+            return
         loop = asyncio.get_running_loop()
         self.timeout = loop.call_later(HANDSHAKE_SECONDS, self.refuse, "it did not show who it is in time")
         if self.dialled:

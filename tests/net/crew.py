@@ -37,7 +37,7 @@ def employ(
         where = json.loads(witness.stdout.readline())
         with ports(*names) as peers:
             task = {"peers": peers, "witness": where, "entries": entries, "capacity": capacity}
-            task |= {"timeout": seconds, "options": options}
+            task |= {"timeout": seconds, "options": {"shortcut": False, **options}}
             for name in names:
                 processes.append(start_python("net.worker", json.dumps({**task, "name": name})))
             reports = [report_of(process, seconds) for process in processes[1:]]

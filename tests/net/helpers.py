@@ -88,9 +88,12 @@ async def memory_cluster(names: str | list[str] = "abc", **options: Any) -> Asyn
 
 
 @asynccontextmanager
-async def tcp_cluster(names: str = "abc", **options: Any) -> AsyncIterator[list[Node]]:
+async def tcp_cluster(
+    names: str = "abc", shortcut: bool = False, **options: Any
+) -> AsyncIterator[list[Node]]:
+    """Nodes that talk over TCP, although they could take the shortcut."""
     with ports(*names) as peers:
-        async with started([Node(name, peers, **options) for name in names]) as nodes:
+        async with started([Node(name, peers, shortcut=shortcut, **options) for name in names]) as nodes:
             await connected(*nodes)
             yield nodes
 

@@ -30,7 +30,16 @@ from soloist.net import (
 )
 from soloist.net.lock import prompt
 
-from .helpers import Exclusion, assert_at_rest, eventually, memory_cluster, memory_nodes, run, started
+from .helpers import (
+    Exclusion,
+    assert_at_rest,
+    eventually,
+    log_lines,
+    memory_cluster,
+    memory_nodes,
+    run,
+    started,
+)
 
 Test = Callable[[list[Node]], Awaitable[None]]
 
@@ -991,3 +1000,18 @@ def test_what_is_in_use_does_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
                 await b.semaphore("3", 3).acquire()
 
     run(body())
+
+
+@pytest.mark.parametrize("algorithm", ["token-ring", "raynal-inform"])
+def test_where_all_must_begin_together_all_are_told_that_a_lock_exists(algorithm: str) -> None:
+    """They are: of a lock that one node uses, all others know; and that is no message of the algorithm."""
+
+    async def main() -> None:
+        with log_lines() as lines:
+            async with memory_cluster("abc", algorithm=algorithm) as nodes:
+                waiting = asyncio.create_task(nodes[1].lock("x").acquire())
+                await eventually(lambda: all("lock:x" in node.instances for node in nodes))
+                waiting.cancel()
+        assert lines == []
+
+    run(main())

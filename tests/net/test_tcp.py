@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from soloist.core import UsageError
-from soloist.net import AcquireTimeout, Node
+from soloist.net import AcquireTimeout, Node, shortcut
 from soloist.net.tcp import TcpTransport
 from soloist.net.wire import MAX_FRAME
 
@@ -35,6 +35,12 @@ from .helpers import (
     started,
 )
 from .proxy import FaultProxy
+
+
+@pytest.fixture(autouse=True)
+def no_shortcut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes on one host would not use TCP; `test_shortcut.py` is about that."""
+    monkeypatch.setattr(shortcut, "name_of", lambda address: None)
 
 
 @asynccontextmanager

@@ -36,7 +36,7 @@ async def _work(
 ) -> None:
     loop = asyncio.get_running_loop()
     testimony = await Testimony.to(witness)
-    async with Node(name, peers, cluster="demo", **options) as node:  # type: ignore[arg-type]
+    async with Node(name, peers, cluster="demo", shortcut=False, **options) as node:  # type: ignore[arg-type]
         while node.missing():
             await asyncio.sleep(0.01)
         pipe.send("ready")

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import msgspec
 
 from soloist.algorithms import Card, Size
-from soloist.core import IDLE, Message, Outbox, Port, Process, ProtocolError, Send, Site, encode
+from soloist.core import IDLE, Message, Outbox, Port, Process, ProtocolError, Send, Site
 from soloist.net.summons import Summons
 from soloist.net.wire import Envelope
 
@@ -320,11 +320,11 @@ class Instance:
     def _perform(self, sends: Sequence[Send]) -> None:
         hosts, places = self.layout.hosts, self.capacity
         for sender, addressees, message, _ in sends:
-            body = msgspec.Raw(encode(message))
             for to in addressees:
                 if to in self.ports:
                     self._inbox.append((sender, to, message))
                 else:
+                    body: Any = message  # see there
                     envelope = Envelope(self.lock, places, self.epoch, self.counter, sender, to, body)
                     self.effects.sends.append((hosts[to // places], envelope))
 

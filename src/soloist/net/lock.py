@@ -79,7 +79,14 @@ class Hold:
         self._tickets = tickets
         self.fence = tickets[0].fence if len(tickets) == 1 else max(ticket.fence for ticket in tickets)
         self.since = time.monotonic()
-        self._node.register(self)
+        node, lock = self._node, self.key[0]
+        if not node.usable:  # closed between the grant and now
+            node.check_usable()
+        node.stats.entries += 1
+        if lock in node.holds:
+            node.holds[lock].append(self)
+        else:
+            node.holds[lock] = [self]
         return self
 
     @property

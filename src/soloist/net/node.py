@@ -358,12 +358,6 @@ class Node:
                 else:
                     self._flush_soon()
 
-    def register(self, hold: Hold) -> None:
-        if self._closed:  # between the grant and now
-            raise NodeClosed(f"node {self.name!r} is closed", name=hold.name)
-        self.stats.entries += 1
-        self.holds.setdefault(hold.key[0], []).append(hold)
-
     def forget(self, hold: Hold) -> None:
         holds = self.holds.get(hold.key[0], ())
         if hold not in holds:
@@ -518,7 +512,8 @@ class Node:
         # Those whom this has let in go on here and now: no task is running.
         try:
             while self._roused:
-                self._roused.pop(0).wake()
+                caller = self._roused.pop(0)
+                caller.context.run(caller.wake, caller)
         finally:  # Ctrl-C within a task comes out here
             if self._roused:
                 self._rouse_soon()

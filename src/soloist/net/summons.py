@@ -14,22 +14,22 @@ from typing import Any
 
 
 class Summons(asyncio.Future[None]):
-    """What one task awaits, and nobody else. Settle it with `set_result`, then wake the task, now or soon."""
+    """What one task awaits, and nobody else. Settle it with `set_result`, then wake the task, now or soon.
 
-    _wake: Callable[[asyncio.Future[None]], object]
-    _context: Context
+    Now is `summons.context.run(summons.wake, summons)`: the task goes on within that call. So it may be only where
+    no task runs: in a callback of the loop.
+    """
+
+    wake: Callable[[asyncio.Future[None]], object]
+    context: Context
 
     def add_done_callback(self, wake: Callable[[Any], object], *, context: Context | None = None) -> None:
         assert context is not None  # tasks tell theirs
-        self._wake, self._context = wake, context
-
-    def wake(self) -> None:
-        """Let the task go on within this call. Only where no task runs: in a callback of the loop."""
-        self._context.run(self._wake, self)
+        self.wake, self.context = wake, context
 
     def wake_soon(self) -> None:
         """Let the task go on in the next turn of the loop."""
-        self.get_loop().call_soon(self._wake, self, context=self._context)
+        self.get_loop().call_soon(self.wake, self, context=self.context)
 
     def cancel(self, msg: Any | None = None) -> bool:
         if not super().cancel(msg):

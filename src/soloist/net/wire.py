@@ -35,6 +35,8 @@ class Envelope(msgspec.Struct, frozen=True, array_like=True, gc=False):
     sender: int
     to: int
     body: msgspec.Raw
+    """The message. It is not decoded on arrival: only the lock knows what it may be. (Its sender may leave it as it
+    is: it is encoded with the rest.)"""
 
 
 class Question(msgspec.Struct, frozen=True, array_like=True, tag="ask", gc=False):

@@ -67,6 +67,7 @@ def test_goals_are_ratios_of_one_run() -> None:
     rows = [
         row("naimi-trehel", "asyncio", 3, 4000, 100),
         row("central", "any", 50, 5000, 200),
+        row("central-buffered", "any", 1, 1, 1),
         row("redis-py", "any", 200, 1000, 50_000),
     ]
     found = {(bar.what, bar.ours): bar for bar in locks.bars(rows)}
@@ -101,8 +102,9 @@ def test_ours_gives_all_figures(loop: str) -> None:
             assert all(each.messages_per_entry is not None for each in found.contended)
 
 
-def test_the_central_server_gives_all_figures() -> None:
-    assert_complete(locks.sample(system("central"), (2,), seconds=0.1))
+@pytest.mark.parametrize("name", ["central", "central-buffered"])
+def test_the_central_server_gives_all_figures(name: str) -> None:
+    assert_complete(locks.sample(system(name), (2,), seconds=0.1))
 
 
 @pytest.mark.parametrize("peer", [peer for peer in lock_peers.PEERS if peer.programs], ids=lambda p: p.name)
@@ -128,8 +130,9 @@ def test_rounds_give_one_row_a_system() -> None:
         (2,), 0.05, 2, ["naimi-trehel", "central"], lambda done, total: steps.append((done, total))
     )
     names = [(row.system, row.missing) for row in rows]
-    assert [name for name, _ in names] == ["naimi-trehel", "naimi-trehel", "central"]
-    assert steps[-1] == (6, 6)
+    assert [name for name, _ in names] == ["naimi-trehel"] * 4 + ["central"]
+    assert [row.setting for row in rows[:4]] == ["asyncio", "uvloop", "asyncio, TCP", "uvloop, TCP"]
+    assert steps[-1] == (10, 10)
     columns, cells = locks.table(rows, (2,))
     assert all(len(each) == len(columns) for each in cells)
 

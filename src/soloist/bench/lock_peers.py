@@ -293,6 +293,7 @@ REDIS_HINT = "apt-get install redis-server; pip install redis python-redis-lock"
 
 PEERS = (
     Peer("central", "minimal lock server, asyncio", lock_central.Client, central_command),
+    Peer("central-buffered", "the same, clients tuned", lock_central.BufferedClient, central_command),
     Peer(
         "central-uvloop",
         "the same, on uvloop",

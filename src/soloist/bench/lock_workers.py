@@ -46,6 +46,7 @@ class Job(msgspec.Struct, frozen=True):
     nodes: dict[str, str] = {}
     tasks: int = 1
     locality: int = 1
+    shortcut: bool = True
     hold_seconds: float = 0.0
     turn: str = ""
     """A file that says who had the lock last."""
@@ -136,7 +137,10 @@ class Worker:
 
     async def use(self, job: Job) -> None:
         if job.nodes:
-            async with Node(job.where, job.nodes, algorithm=job.system, locality=job.locality) as node:
+            node = Node(
+                job.where, job.nodes, algorithm=job.system, locality=job.locality, shortcut=job.shortcut
+            )
+            async with node:
                 while node.missing():
                     await asyncio.sleep(0.01)
                 callers = [Ours(node.lock(job.lock)) for _ in range(job.tasks)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import Annotated
 
 import msgspec
@@ -108,7 +109,10 @@ def _print_locks(rows: list[locks_bench.Row], processes: list[int], json: bool) 
     if json:
         print_json({"rows": rows, "bars": [{**msgspec.structs.asdict(bar), "met": bar.met} for bar in bars]})
         return
-    print_table("Times in µs, entries per second", *locks_bench.table(rows, processes))
+    print_table(
+        f"Times in µs, entries per second (Python {platform.python_version()})",
+        *locks_bench.table(rows, processes),
+    )
     for row in rows:
         if row.missing:
             print(f"{row.system} was not measured: {row.missing}")

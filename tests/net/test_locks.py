@@ -1015,3 +1015,30 @@ def test_where_all_must_begin_together_all_are_told_that_a_lock_exists(algorithm
         assert lines == []
 
     run(main())
+
+
+@pytest.mark.parametrize(("least", "wanted", "times"), [(0, True, 1), (0, False, 0), (60, True, 0)])
+def test_whoever_held_a_lock_for_long_steps_aside_when_it_is_handed_over(
+    least: float, wanted: bool, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    yields: list[None] = []
+    monkeypatch.setattr("soloist.net.lock.sched_yield", lambda: yields.append(None))
+    monkeypatch.setattr("soloist.net.lock.LONG_HOLD", least)
+
+    async def main() -> None:
+        async with memory_cluster("ab") as (a, b):
+            hold = await a.lock("x").acquire()
+            assert hold
+            if wanted:
+                waiter = asyncio.create_task(b.lock("x").acquire())
+                await eventually(lambda: a.stats.messages_received > 0)
+                await asyncio.sleep(0.001)
+            yields.clear()
+            await hold.release()
+            assert len(yields) == times
+            if wanted:
+                taken = await waiter
+                assert taken
+                await taken.release()
+
+    run(main())

@@ -15,6 +15,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 from weakref import WeakSet
 
@@ -35,7 +36,7 @@ from soloist.net.instance import (
     Ticket,
     begins,
 )
-from soloist.net.lock import Hold, Lock, Locks, OnLost, RLock, Semaphore
+from soloist.net.lock import Hold, Lock, Locks, OnLost, RLock, Semaphore, sched_yield
 from soloist.net.observer import Observer, port_for
 from soloist.net.security import TLS, address
 from soloist.net.tcp import TcpTransport
@@ -43,7 +44,6 @@ from soloist.net.transport import Transport
 from soloist.net.wire import Answer, Batch, Control, Envelope, LocalView, Question, Refusal
 
 log = logging.getLogger("soloist.net")
-sched_yield = getattr(os, "sched_yield", lambda: None)
 
 HIGH_WATER = 8 * 1024 * 1024
 """Bytes that a peer may leave unacknowledged before new requests wait."""
@@ -80,7 +80,8 @@ class Inspection(msgspec.Struct, frozen=True):
     """Nodes that did not answer; what they hold is not known."""
 
 
-class Stats(msgspec.Struct):
+@dataclass(slots=True)
+class Stats:
     """Counts since the node started."""
 
     entries: int = 0

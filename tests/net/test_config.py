@@ -44,6 +44,8 @@ def test_what_stands_at_the_top_is_for_all_and_a_node_may_differ() -> None:
     config = read(GOOD)
     assert (config.cluster, config.algorithm, config.locality) == ("orders", "ricart-agrawala", 2)
     assert config.semaphore_algorithm == "raymond-k"
+    assert config.shortcut
+    assert not read("shortcut = false\n" + GOOD).shortcut
     a, b, c = (config.member(name) for name in "abc")
     assert a.control == Path("/somewhere/orders-a.sock")
     assert a.secret_file == Path("/somewhere/secrets/a")
@@ -94,6 +96,7 @@ BAD = {
     "locality = -1\n" + NODES: "cluster.toml:1: locality: should be a whole number from 0, not -1",
     "locality = 1.5\n" + NODES: "cluster.toml:1: locality: should be a whole number from 0, not 1.5",
     "insecure = 'yes'\n" + NODES: "cluster.toml:1: insecure: should be true or false, not text",
+    "shortcut = 1\n" + NODES: "cluster.toml:1: shortcut: should be true or false, not a number",
     "metrics = 0\n" + NODES: "cluster.toml:1: metrics: address '127.0.0.1:0' should read HOST:PORT",
     "metrics = 'unix:/x'\n" + NODES: "cluster.toml:1: metrics: should be a port or HOST:PORT",
     "metrics = true\n" + NODES: "cluster.toml:1: metrics: should be text in quotes, not true or false",

@@ -16,6 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from soloist.algorithms import CATALOGUE
 from soloist.net import Hold, Lock, Node
 
 from .helpers import assert_at_rest, memory_cluster, memory_nodes, run
@@ -262,3 +263,31 @@ Story.TestCase.settings = settings(
     max_examples=300, stateful_step_count=50, deadline=None, print_blob=True, database=None
 )
 TestStory = Story.TestCase
+
+
+LOCKS = [card.name for card in CATALOGUE.values() if card.capacity == "1"]
+
+
+@pytest.mark.parametrize("algorithm", [name for name in LOCKS if name != "raynal"])  # which needs all to ask
+def test_a_grant_that_nobody_waits_for_any_more_is_given_back(algorithm: str) -> None:
+    """Whatever the algorithm then has to say, to others or to itself, is said."""
+
+    async def main() -> None:
+        async with memory_cluster("abc", algorithm=algorithm) as nodes:
+            a, b, c = nodes
+            for _ in range(3):
+                held = await a.lock("x").acquire()
+                assert held
+                task = asyncio.create_task(b.lock("x").acquire())
+                await asyncio.sleep(0.005)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                await held.release()
+                await asyncio.sleep(0.005)
+            async with b.lock("x", timeout=5):
+                pass
+            async with c.lock("x", timeout=5):
+                pass
+
+    run(main(), 30)

@@ -298,7 +298,8 @@ class Instance:
         elif out.entered:  # as there
             self.asking -= 1
             if not self._let_in(out.entered.pop()):
-                self._leave(port.process.me)
+                self._leave(to)
+                self._settle()
 
     # Inside.
 

@@ -345,17 +345,10 @@ class Node:
         finally:
             if self._roused:
                 self._rouse_soon()
-            if outgoing := self._outgoing:
+            if self._outgoing:
                 if self._eager:  # see there
                     self._eager -= 1
-                    if len(outgoing) == 1 and not self._control:
-                        host, envelope = outgoing.pop()
-                        self.stats.messages_sent += 1
-                        self.stats.batches_sent += 1
-                        if self._links[host]([envelope], []) > HIGH_WATER:
-                            self.behind.add(self.members[host])
-                    else:
-                        self._send_all()
+                    self._send_all()
                 else:
                     self._flush_soon()
 

@@ -301,7 +301,8 @@ class Connection(asyncio.BufferedProtocol):
                     self._greet(body)
                     continue
                 batch = decode_batch(body)
-                if batch.number == peer.received + 1 and batch.acknowledged <= peer.sent:  # as `accept`
+                if batch.number == peer.received + 1 and peer.confirmed <= batch.acknowledged <= peer.sent:
+                    # As `accept` does, but for a call.
                     peer.received += 1
                     peer.confirmed = batch.acknowledged
                     batches.append(batch)

@@ -183,6 +183,47 @@ def test_a_connection_that_has_enough_gets_the_rest_later_and_nothing_twice() ->
     assert [decode_batch(framed[4:]).number for framed in written] == [1, 2, 3, 4, 5, 6]
 
 
+def test_what_cannot_be_written_has_not_been_sent() -> None:
+    session, written = Session(), list[bytes]()
+    session.go_on(written.append)
+    with pytest.raises(OverflowError):
+        session.send([envelope(2**64)], [])
+    session.send([envelope(1)], [])
+    assert [decode_batch(framed[4:]).number for framed in written] == [1]
+    assert session.backlog == len(written[0])
+
+
+def test_what_the_peer_has_meanwhile_is_not_written_again() -> None:
+    """It may have read the rest of an old connection after it said what it had."""
+    session, written = Session(), list[bytes]()
+    for _ in range(14):
+        session.send([], [])
+    session.resume(5)
+    session.accept(Batch(0, 10, [], []))
+    session.go_on(written.append)
+    assert [decode_batch(framed[4:]).number for framed in written] == [11, 12, 13, 14]
+    assert session.written == 14
+
+
+def test_what_is_sent_again_is_acknowledged_again() -> None:
+    """The acknowledgement may have been lost with the connection."""
+    session = Session()
+    for number in (1, 2):
+        session.accept(Batch(number, 0, [], []))
+    assert session.acknowledgement()
+    assert not session.accept(Batch(2, 0, [], []))
+    said = session.acknowledgement()
+    assert said
+    assert decode_batch(said[4:]).acknowledged == 2
+
+
+def test_much_that_the_peer_has_is_forgotten_at_once() -> None:
+    session = Session()
+    session.send([Envelope("x", 1, 0, 0, 0, 1, msgspec.Raw(b"\xc5\xff\xff" + bytes(65535)))] * 20, [])
+    session.accept(Batch(0, 1, [], []))
+    assert session.send([], []) < 100
+
+
 def test_what_the_peer_has_is_forgotten_in_time() -> None:
     session = Session()
     sizes = []

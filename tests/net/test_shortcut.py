@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from soloist.core import UsageError
 from soloist.net import Node, shortcut
 from soloist.net.security import address
 from soloist.net.tcp import TcpTransport
@@ -173,8 +174,8 @@ def test_another_user_is_not_talked_to(monkeypatch: pytest.MonkeyPatch) -> None:
                 assert ours
                 ours.close()
                 await eventually(lambda: not a.transport.strangers)  # type: ignore[attr-defined]
-                user = shortcut.os.getuid()
-                monkeypatch.setattr(shortcut.os, "getuid", lambda: user + 1)
+                user = shortcut.os.geteuid()
+                monkeypatch.setattr(shortcut.os, "geteuid", lambda: user + 1)
                 assert shortcut.connect(address(peers["a"])) is None
                 with socket.socket(socket.AF_UNIX) as theirs:
                     theirs.connect(shortcut.name_of(address(peers["a"])) or "")
@@ -202,3 +203,36 @@ def test_the_name_is_free_again_when_its_process_is_killed() -> None:
                 sock.close()
 
         run(main())
+
+
+def test_a_node_that_cannot_start_leaves_nothing_behind() -> None:
+    async def main() -> None:
+        with ports("a", "b") as peers, socket.socket() as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            host, _, port = peers["b"].rpartition(":")
+            taken.bind((host, int(port)))
+            taken.listen()
+            async with Node("a", peers) as a:
+                b = Node("b", peers)
+                with pytest.raises(UsageError, match="cannot listen"):
+                    await b.start()
+                assert a.missing() == ["b"]
+                assert shortcut.connect(address(peers["b"])) is None
+
+    run(main())
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_where_it_leads_to_nothing_the_next_attempt_is_over_tcp(
+    loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system may think that a listener belongs to the user who started it, and the listener another thing."""
+    monkeypatch.setattr("soloist.net.tcp.same_user", lambda sock: False)
+
+    async def main() -> None:
+        with ports("a", "b") as peers:
+            async with Node("a", peers) as a, Node("b", peers) as b:
+                await connected(a, b)
+                assert families(a, b) == {socket.AF_INET}
+
+    run(main(), loop=loop)

@@ -290,7 +290,7 @@ class Lock:
                 future = ticket.future = Summons(loop=node.loop)
                 try:
                     await future
-                except asyncio.CancelledError:
+                except BaseException:
                     self._give_up(ticket)
                     raise
                 if ticket.error:
@@ -339,7 +339,7 @@ class Lock:
         future = ticket.future = Summons(loop=self.node.loop)
         try:
             await future
-        except asyncio.CancelledError:
+        except BaseException:
             self._give_up(ticket)
             raise
         if ticket.error:

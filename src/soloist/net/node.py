@@ -450,11 +450,7 @@ class Node:
         outgoing = self._outgoing
         if len(outgoing) == 1:  # the rule
             host, envelope = outgoing.pop()
-            stats = self.stats
-            stats.messages_sent += 1
-            stats.batches_sent += 1
-            if self._links[host]([envelope], []) > HIGH_WATER:
-                self.behind.add(self.members[host])
+            self._send(host, [envelope])
         elif outgoing:
             by_host: dict[int, list[Envelope]] = {}
             for host, envelope in outgoing:
@@ -471,10 +467,24 @@ class Node:
                     send([], [each])
 
     def _send(self, host: int, envelopes: list[Envelope]) -> None:
+        try:
+            backlog = self._links[host](envelopes, [])
+        except (OverflowError, TypeError, ValueError) as error:
+            self._send_what_can_be_sent(host, envelopes, error)
+            return
         self.stats.messages_sent += len(envelopes)
         self.stats.batches_sent += 1
-        if self._links[host](envelopes, []) > HIGH_WATER:
+        if backlog > HIGH_WATER:
             self.behind.add(self.members[host])
+
+    def _send_what_can_be_sent(self, host: int, envelopes: list[Envelope], error: Exception) -> None:
+        """A peer that counts beyond all measure makes us say what cannot be written; that harms no other lock."""
+        if len(envelopes) == 1:
+            what = "%s: a message to %s about %r cannot be sent: %r"
+            log.error(what, self.name, self.members[host], envelopes[0].lock, error)
+            return
+        for envelope in envelopes:
+            self._send(host, [envelope])
 
     def _receive(self, peer: str, batches: list[Batch]) -> None:
         if self._closed:
@@ -498,25 +508,27 @@ class Node:
                         log.error(what, self.name, peer, envelope.lock, error)
                 for said in batch.control:
                     self._heard(peer, said)
-        finally:
             self._hearing = False
             self._eager = EAGER
             if self._outgoing or self._control:
                 self._send_all()
-        # Those whom this has let in go on here and now: no task is running.
-        try:
-            while self._roused:
+            while self._roused:  # those whom this has let in go on here and now: no task is running
                 caller = self._roused.pop(0)
-                caller.context.run(caller.wake, caller)
-        finally:  # Ctrl-C within a task comes out here
+                if wake := caller.wake:
+                    caller.context.run(wake, caller)
+        except (KeyboardInterrupt, SystemExit) as leaving:
+            self.loop.call_soon(_raise, leaving)  # uvloop would take what comes out of here for our failure
+        finally:
+            self._hearing = False
             if self._roused:
                 self._rouse_soon()
 
     def _rouse_soon(self) -> None:
         """Let those go on who need wait no longer, in the next turn of the loop."""
-        for caller in self._roused:
-            caller.wake_soon()
+        callers = self._roused[:]
         self._roused.clear()
+        for caller in callers:
+            caller.wake_soon()
 
     def _instance_for(self, peer: str, envelope: Envelope) -> Instance:
         """Of a lock of which we hear for the first time, or with another capacity than ours."""
@@ -538,7 +550,7 @@ class Node:
         number = self._question
         found = self._questions[number] = {self.name: self._views(lock)}
         done = self._answered[number] = asyncio.Event()
-        asked = self.transport.connected()
+        asked = self.transport.connected() & self._numbers.keys()
         for peer in asked:
             self._say(peer, Question(number, lock))
         try:
@@ -620,6 +632,10 @@ def local_node(name: str) -> Node:
         raise NodeClosed(
             f"no node {name!r} runs in this process; start it before unpickling its locks"
         ) from None
+
+
+def _raise(error: BaseException) -> None:
+    raise error
 
 
 def _mismatch(lock: str, here: int, there: str) -> ConfigMismatch:

@@ -14,8 +14,8 @@ from soloist.core import ProtocolError
 from soloist.net.wire import Batch, Control, Envelope, encode, frame, length_bytes
 
 Write = Callable[[bytes], object]
-MANY = 64
-"""Batches that are kept before those are looked for that the peer has."""
+MANY, MUCH = 64, 1 << 20
+"""Batches, and bytes, that are kept before those are looked for that the peer has."""
 
 
 class Session:
@@ -38,9 +38,9 @@ class Session:
 
     def send(self, envelopes: list[Envelope], control: list[Control]) -> int:
         """The next batch: it is written if it can be, and kept until the peer has it. Gives the `backlog`."""
-        number = self.sent = self.sent + 1
-        received = self.acknowledged = self.received
-        body = encode(Batch(number, received, envelopes, control))
+        number, received = self.sent + 1, self.received
+        body = encode(Batch(number, received, envelopes, control))  # if that fails, nothing has happened
+        self.sent, self.acknowledged = number, received
         framed = length_bytes(len(body)) + body
         kept = self._kept
         kept.append(framed)
@@ -48,7 +48,7 @@ class Session:
         if write := self.write:
             self.written = number
             write(framed)
-        return self._kept_bytes if len(kept) < MANY else self.backlog
+        return self._kept_bytes if len(kept) < MANY and self._kept_bytes < MUCH else self.backlog
 
     def acknowledgement(self) -> bytes | None:
         """A frame that only says what we have, if the peer does not know yet."""
@@ -64,6 +64,8 @@ class Session:
             raise ProtocolError(f"the peer acknowledges batch {acknowledged} of {self.sent}")
         self.confirmed = max(self.confirmed, acknowledged)
         if number <= self.received:
+            if number:  # sent again, so the peer does not know that we have it
+                self.acknowledged = min(self.acknowledged, number - 1)
             return False
         if number != self.received + 1:
             raise ProtocolError(f"batch {number} came after {self.received}")
@@ -87,6 +89,7 @@ class Session:
     def go_on(self, write: Write) -> None:
         """The connection takes something: give it what it has not been given yet."""
         self.write = write
+        self.written = max(self.written, self.confirmed)
         if self.backlog:
             unwritten = list(self._kept)[len(self._kept) - (self.sent - self.written) :]
             for framed in unwritten:

@@ -49,4 +49,4 @@ def same_user(sock: socket.socket) -> bool:
     """Whether the other end of a Unix socket belongs to our user."""
     credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     _, user, _ = _CREDENTIALS.unpack(credentials)
-    return bool(user == os.getuid())
+    return bool(user == os.geteuid())

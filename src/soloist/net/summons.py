@@ -20,7 +20,8 @@ class Summons(asyncio.Future[None]):
     no task runs: in a callback of the loop.
     """
 
-    wake: Callable[[asyncio.Future[None]], object]
+    wake: Callable[[asyncio.Future[None]], object] | None = None
+    """None if no task awaits it after all: one of another loop, for example, which asyncio refuses."""
     context: Context
 
     def add_done_callback(self, wake: Callable[[Any], object], *, context: Context | None = None) -> None:
@@ -29,7 +30,8 @@ class Summons(asyncio.Future[None]):
 
     def wake_soon(self) -> None:
         """Let the task go on in the next turn of the loop."""
-        self.get_loop().call_soon(self.wake, self, context=self.context)
+        if self.wake:
+            self.get_loop().call_soon(self.wake, self, context=self.context)
 
     def cancel(self, msg: Any | None = None) -> bool:
         if not super().cancel(msg):

@@ -100,20 +100,21 @@ class TcpTransport:
                 _make_room_for_socket(self.listen.host)
                 self.servers.append(await loop.create_unix_server(accept, self.listen.host))
             else:
+                server = await loop.create_server(
+                    accept,
+                    self.listen.host,
+                    self.listen.port,
+                    ssl=context,
+                    ssl_handshake_timeout=HANDSHAKE_SECONDS if context else None,
+                    start_serving=False,
+                )
+                self.servers.append(server)
                 if self.shortcut and (name := shortcuts.name_of(self.listen)):
                     with contextlib.suppress(OSError):  # somebody has taken the name: there is TCP
                         self.servers.append(await loop.create_unix_server(accept, name))
-                self.servers.append(
-                    await loop.create_server(
-                        accept,
-                        self.listen.host,
-                        self.listen.port,
-                        ssl=context,
-                        ssl_handshake_timeout=HANDSHAKE_SECONDS if context else None,
-                    )
-                )
+                await server.start_serving()  # last: whoever finds us finds the shortcut, too
         except OSError as error:
-            self._stop_listening()
+            self._drop_all()
             raise UsageError(f"cannot listen at {self.listen}: {os.strerror(error.errno or 0)}") from None
         for peer in self.peers.values():
             if self.identity.node < peer.name:
@@ -123,13 +124,16 @@ class TcpTransport:
         loop = asyncio.get_running_loop()
         context = self.tls.client() if self.tls else None
         retry = FIRST_RETRY
+        in_vain = False
+        """Whether the shortcut was there the last time, and led to nothing."""
         while True:
             peer.lost.clear()
             before = peer.connections
+            sock = shortcuts.connect(peer.address) if self.shortcut and not in_vain else None
             try:
                 make = lambda: Connection(self, peer)  # noqa: E731
                 async with asyncio.timeout(HANDSHAKE_SECONDS):
-                    if self.shortcut and (sock := shortcuts.connect(peer.address)):
+                    if sock:
                         await loop.create_unix_connection(make, sock=sock)
                     elif peer.address.unix:
                         await loop.create_unix_connection(make, peer.address.host)
@@ -143,7 +147,9 @@ class TcpTransport:
                 refused = isinstance(error, ValueError | ssl.SSLError)
                 level = logging.WARNING if refused else logging.DEBUG
                 log.log(level, "%s: cannot connect to %s: %s", self.identity.node, peer.name, error)
-            retry = FIRST_RETRY if peer.connections > before else min(2 * retry, LAST_RETRY)
+            connected = peer.connections > before
+            in_vain = sock is not None and not connected
+            retry = FIRST_RETRY if connected else min(2 * retry, LAST_RETRY)
             await asyncio.sleep(retry)
 
     def link(self, peer: str) -> Link:
@@ -181,19 +187,19 @@ class TcpTransport:
             task.cancel()
         if self.acknowledging:
             self.acknowledging.cancel()
-        self._stop_listening()
+        self._drop_all()
+        if self.listen.unix:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.listen.host)
+
+    def _drop_all(self) -> None:
+        while self.servers:
+            self.servers.pop().close()
         if hasattr(self.readable, "close"):
             self.readable.close()
         self.readable = None
         for connection in [*self.strangers, *(p.connection for p in self.peers.values() if p.connection)]:
             connection.hang_up()
-        if self.listen.unix:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.listen.host)
-
-    def _stop_listening(self) -> None:
-        while self.servers:
-            self.servers.pop().close()
 
     def acknowledge_later(self) -> None:
         loop = asyncio.get_running_loop()
@@ -312,6 +318,7 @@ class Connection(asyncio.BufferedProtocol):
             self.refuse(str(error))
         if batches and peer:
             self.owner.receive(peer.name, batches)
+        if (peer := self.peer) and self.open:
             behind = peer.received - peer.acknowledged
             if behind >= ACKNOWLEDGE_BATCHES:
                 self._acknowledge()

@@ -132,7 +132,7 @@ def test_rounds_give_one_row_a_system() -> None:
     names = [(row.system, row.missing) for row in rows]
     assert [name for name, _ in names] == ["naimi-trehel"] * 4 + ["central"]
     assert [row.setting for row in rows[:4]] == ["asyncio", "uvloop", "asyncio, TCP", "uvloop, TCP"]
-    assert steps[-1] == (10, 10)
+    assert steps[-1] == (50, 50)
     columns, cells = locks.table(rows, (2,))
     assert all(len(each) == len(columns) for each in cells)
 

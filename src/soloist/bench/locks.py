@@ -1,7 +1,7 @@
 """How fast our locks are: beside other locks, a lock server as small as can be, and bare messages.
 
 Everything runs on loopback, with real client processes, in one run: in each round every system is measured
-once, one after another, and of the rounds the median counts. Compare only figures of one run.
+once, one after another, and of the rounds the median counts. Hand-offs are measured by turns of their own. Compare only figures of one run.
 
 pair       to take a lock that nobody wants and give it back; ours: the token is here already
 contended  P processes that want nothing but to enter, each again as soon as it has left
@@ -16,8 +16,9 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import count, pairwise
 from statistics import median, median_high
 from typing import NamedTuple
 
@@ -33,6 +34,9 @@ from soloist.net.ports import free_ports
 PROCESSES = (2, 4, 8)
 OURS = NAIMI, RICART = "naimi-trehel", "ricart-agrawala"
 LOOPS = ("asyncio", "uvloop")
+TURNS = 4
+"""In which the hand-offs of a round are measured."""
+FAILURES = (RuntimeError, OSError, subprocess.SubprocessError)
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
@@ -108,27 +112,55 @@ def measure(
         if name not in names:
             raise unknown("system", name, names)
     chosen = [system for system in systems() if not only or system.name in only]
+    steps = count(1)
+    total = rounds * len(chosen) * (1 + TURNS)
+
+    def step() -> None:
+        progress(next(steps), total)
+
     samples: dict[System, list[Row]] = {system: [] for system in chosen}
-    for round in range(rounds):
-        for index, system in enumerate(chosen):
-            samples[system].append(sample(system, processes, seconds))
-            progress(round * len(chosen) + index + 1, rounds * len(chosen))
-    return [_median_row(rows) for rows in samples.values()]
+    for _ in range(rounds):
+        for system, rows in samples.items():
+            rows.append(_sample(system, processes, seconds))
+            step()
+    handed = hand_offs(chosen, seconds / TURNS, rounds * TURNS, step)
+    return [_whole(_median_row(rows), handed[system]) for system, rows in samples.items()]
 
 
 def sample(system: System, processes: Sequence[int], seconds: float) -> Row:
     """All figures of one system, measured once."""
-    if missing := system.missing():
-        return Row(system.name, system.setting, missing=missing)
-    try:
-        with Crew(2 if system.bare else max([2, *processes]), system.loop) as crew:
-            if system.bare:
-                return _bare(system, crew, seconds)
-            if system.peer is None:
-                return _figures(system, crew, "", processes, seconds)
+    return _whole(_sample(system, processes, seconds), hand_offs([system], seconds, 1)[system])
+
+
+def _whole(row: Row, handed: Row) -> Row:
+    if row.missing or handed.missing:
+        return row if row.missing else handed
+    return msgspec.structs.replace(
+        row,
+        hand_off_p50_us=handed.hand_off_p50_us,
+        hand_off_p99_us=handed.hand_off_p99_us,
+        overlaps=row.overlaps + handed.overlaps,
+    )
+
+
+@contextmanager
+def _open(system: System, processes: int) -> Iterator[tuple[Crew, str]]:
+    """Client processes, and where their server is, if they need one."""
+    with Crew(processes, system.loop) as crew:
+        if system.peer is None:
+            yield crew, ""
+        else:
             with system.peer.serving() as where:
-                return _figures(system, crew, where, processes, seconds)
-    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+                yield crew, where
+
+
+def _sample(system: System, processes: Sequence[int], seconds: float) -> Row:
+    if system.bare or (missing := system.missing()):
+        return Row(system.name, system.setting, missing=None if system.bare else missing)
+    try:
+        with _open(system, max([2, *processes])) as (crew, where):
+            return _figures(system, crew, where, processes, seconds)
+    except FAILURES as error:
         return Row(system.name, system.setting, missing=f"failed: {error}")
 
 
@@ -137,21 +169,55 @@ def _figures(system: System, crew: Crew, where: str, processes: Sequence[int], s
     done = crew.run(_jobs(system, where, ["pair", "idle"] if system.peer is None else ["pair"]), seconds)
     pair = median(done[0].durations) / 1000
     contended = []
-    for count in processes:
-        done = crew.run(_jobs(system, where, ["contend"] * count), seconds)
+    for size in processes:
+        done = crew.run(_jobs(system, where, ["contend"] * size), seconds)
         overlapping += overlaps(in_order(done))
         contended.append(contention(done, seconds))
-    visits = in_order(crew.run(crew.by_turns(_jobs(system, where, ["hold", "hold"])), seconds))
-    p50, p99 = p50_p99([b.entered - a.left for a, b in pairwise(visits) if a.process != b.process])
-    return Row(system.name, system.setting, pair, contended, p50, p99, overlapping + overlaps(visits))
+    return Row(system.name, system.setting, pair, contended, overlaps=overlapping)
 
 
-def _bare(system: System, crew: Crew, seconds: float) -> Row:
-    where = str(*free_ports(1))
-    roles: list[Role] = ["pong", "ping"]
-    done = crew.run([Job(role, system.name, where, hold_seconds=HOLD_SECONDS) for role in roles], seconds)
-    p50, p99 = p50_p99(done[0].durations)
-    return Row(system.name, system.setting, hand_off_p50_us=p50, hand_off_p99_us=p99)
+def hand_offs(
+    chosen: Sequence[System], seconds: float, turns: int, step: Callable[[], None] = lambda: None
+) -> dict[System, Row]:
+    """One row for each system, with nothing but its hand-offs: the median of the turns.
+
+    All take turns, and often: how soon an idle processor wakes up changes from second to second.
+    """
+    rows: dict[System, list[Row]] = {system: [] for system in chosen}
+    with ExitStack() as stack:
+        opened: dict[System, tuple[Crew, str]] = {}
+        for system in chosen:
+            missing = system.missing()
+            try:
+                if not missing:
+                    opened[system] = stack.enter_context(_open(system, 2))
+            except FAILURES as error:
+                missing = f"failed: {error}"
+            if missing:
+                rows[system].append(Row(system.name, system.setting, missing=missing))
+        for _ in range(turns):
+            for system, (crew, where) in opened.items():
+                try:
+                    rows[system].append(_hand_offs(system, crew, where, seconds))
+                except FAILURES as error:
+                    rows[system].append(Row(system.name, system.setting, missing=f"failed: {error}"))
+                step()
+    return {system: _median_row(each) for system, each in rows.items()}
+
+
+def _hand_offs(system: System, crew: Crew, where: str, seconds: float) -> Row:
+    overlapping = 0
+    if system.bare:
+        port = str(*free_ports(1))
+        roles: list[Role] = ["pong", "ping"]
+        done = crew.run([Job(role, system.name, port, hold_seconds=HOLD_SECONDS) for role in roles], seconds)
+        durations = done[0].durations
+    else:
+        visits = in_order(crew.run(crew.by_turns(_jobs(system, where, ["hold", "hold"])), seconds))
+        durations = [b.entered - a.left for a, b in pairwise(visits) if a.process != b.process]
+        overlapping = overlaps(visits)
+    p50, p99 = p50_p99(durations)
+    return Row(system.name, system.setting, hand_off_p50_us=p50, hand_off_p99_us=p99, overlaps=overlapping)
 
 
 def _jobs(system: System, where: str, roles: Sequence[Role], tasks: int = 1, locality: int = 1) -> list[Job]:

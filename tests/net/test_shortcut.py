@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import random
 import socket
 import subprocess
@@ -205,17 +206,27 @@ def test_the_name_is_free_again_when_its_process_is_killed() -> None:
         run(main())
 
 
-def test_a_node_that_cannot_start_leaves_nothing_behind() -> None:
+@pytest.mark.parametrize("too_late", [False, True])
+def test_a_node_that_cannot_start_meets_nobody(too_late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or its peers would take the next of that name for one that has forgotten its locks."""
+
+    async def refused(self: asyncio.Server) -> None:
+        raise OSError(errno.EADDRINUSE, "taken")
+
     async def main() -> None:
         with ports("a", "b") as peers, socket.socket() as taken:
-            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            host, _, port = peers["b"].rpartition(":")
-            taken.bind((host, int(port)))
-            taken.listen()
             async with Node("a", peers) as a:
-                b = Node("b", peers)
+                if too_late:  # somebody else listens after both have got the port
+                    monkeypatch.setattr(asyncio.Server, "start_serving", refused)
+                else:
+                    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    taken.bind(("127.0.0.1", address(peers["b"]).port))
+                    taken.listen()
+                    monkeypatch.delattr(
+                        asyncio.get_running_loop().__class__, "create_unix_server", raising=False
+                    )
                 with pytest.raises(UsageError, match="cannot listen"):
-                    await b.start()
+                    await Node("b", peers).start()
                 assert a.missing() == ["b"]
                 assert shortcut.connect(address(peers["b"])) is None
 

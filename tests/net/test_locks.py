@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import groupby, pairwise, product
@@ -1017,28 +1018,43 @@ def test_where_all_must_begin_together_all_are_told_that_a_lock_exists(algorithm
     run(main())
 
 
-@pytest.mark.parametrize(("least", "wanted", "times"), [(0, True, 1), (0, False, 0), (60, True, 0)])
+@pytest.mark.parametrize(
+    ("least", "wanted", "takes", "times"),
+    [(0, True, 0, [1, 1]), (0, False, 0, [0, 0]), (60, True, 0, [0, 0]), (0, True, 0.002, [1, 0])],
+)
 def test_whoever_held_a_lock_for_long_steps_aside_when_it_is_handed_over(
-    least: float, wanted: bool, times: int, monkeypatch: pytest.MonkeyPatch
+    least: float, wanted: bool, takes: float, times: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """But not again for a while if that took long: then it was not only the next holder who ran."""
     yields: list[None] = []
-    monkeypatch.setattr("soloist.net.lock.sched_yield", lambda: yields.append(None))
-    monkeypatch.setattr("soloist.net.lock.LONG_HOLD", least)
+
+    def sched_yield() -> None:
+        yields.append(None)
+        time.sleep(takes)
+
+    monkeypatch.setattr("soloist.net.node.sched_yield", sched_yield)
+    monkeypatch.setattr("soloist.net.node.LONG_HOLD", least)
+    monkeypatch.setattr("soloist.net.node.LONG_ASIDE", takes / 2 or 60)
+    monkeypatch.setattr("soloist.net.node.STAY_SECONDS", 60)
+
+    async def hand_over(a: Node, b: Node) -> int:
+        hold = await a.lock("x").acquire()
+        assert hold
+        if wanted:
+            waiter = asyncio.create_task(b.lock("x").acquire())
+            heard = a.stats.messages_received
+            await eventually(lambda: a.stats.messages_received > heard)
+        yields.clear()
+        await hold.release()
+        count = len(yields)
+        if wanted:
+            taken = await waiter
+            assert taken
+            await taken.release()
+        return count
 
     async def main() -> None:
         async with memory_cluster("ab") as (a, b):
-            hold = await a.lock("x").acquire()
-            assert hold
-            if wanted:
-                waiter = asyncio.create_task(b.lock("x").acquire())
-                await eventually(lambda: a.stats.messages_received > 0)
-                await asyncio.sleep(0.001)
-            yields.clear()
-            await hold.release()
-            assert len(yields) == times
-            if wanted:
-                taken = await waiter
-                assert taken
-                await taken.release()
+            assert [await hand_over(a, b) for _ in times] == times
 
     run(main())

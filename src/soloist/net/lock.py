@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
@@ -29,15 +28,8 @@ R = TypeVar("R")
 
 LONGEST = 1000
 """Characters in a name or a note: a batch of messages must fit into a frame."""
-LONG_HOLD = 0.001
-"""Seconds. Whoever has held a lock for so long steps aside for the process that gets it next: on one host that one is
-woken on our own processor, as a rule, and would wait there until we have nothing more to do. Not after shorter holds:
-where many want a lock again and again, whoever steps aside before it asks again comes too late.
-"""
 TRY_SECONDS = 1.0
 """How long a try may take where messages are slow, or peers away."""
-
-sched_yield = getattr(os, "sched_yield", lambda: None)
 
 OWNER: ContextVar[object | None] = ContextVar("owner", default=None)
 """Who acts, where that is not the running task: a thread behind a `SyncNode`."""
@@ -152,8 +144,8 @@ class Hold:
         sent = node.stats.batches_sent
         for ticket in self._tickets:
             node.release(self.key[0], ticket)
-        if node.stats.batches_sent != sent and time.monotonic() - self.since > LONG_HOLD:
-            sched_yield()
+        if node.stats.batches_sent != sent:
+            node.step_aside(self.since)
         node.forget(self)
 
     def lose(self, why: str) -> None:

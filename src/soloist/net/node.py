@@ -36,7 +36,7 @@ from soloist.net.instance import (
     Ticket,
     begins,
 )
-from soloist.net.lock import Hold, Lock, Locks, OnLost, RLock, Semaphore, sched_yield
+from soloist.net.lock import Hold, Lock, Locks, OnLost, RLock, Semaphore
 from soloist.net.observer import Observer, port_for
 from soloist.net.security import TLS, address
 from soloist.net.tcp import TcpTransport
@@ -45,6 +45,12 @@ from soloist.net.wire import Answer, Batch, Control, Envelope, LocalView, Questi
 
 log = logging.getLogger("soloist.net")
 
+sched_yield = getattr(os, "sched_yield", lambda: None)
+
+LONG_HOLD = 0.001
+"""Seconds. After a hold of that length, or more, we step aside when the lock is handed over."""
+LONG_ASIDE, STAY_SECONDS = 0.001, 1.0
+"""If stepping aside takes longer than that, others want the processor as well, and it is not done again for a while."""
 HIGH_WATER = 8 * 1024 * 1024
 """Bytes that a peer may leave unacknowledged before new requests wait."""
 MAX_CAPACITY = 10_000
@@ -162,6 +168,8 @@ class Node:
         self._hearing = False
         """Whether what a peer has said is being dealt with; a flush comes at its end."""
         self._eager = EAGER
+        self._stays_until = 0.0
+        """When we may step aside again."""
         self._questions: dict[int, dict[str, list[LocalView]]] = {}
         self._partial: dict[tuple[int, str], list[LocalView]] = {}
         """Answers of which parts have come."""
@@ -351,6 +359,19 @@ class Node:
                     self._send_all()
                 else:
                     self._flush_soon()
+
+    def step_aside(self, since: float) -> None:
+        """A lock that was held since then is on its way to another process. Let that one run, if it is here.
+
+        On one host it is woken on our own processor, as a rule, and would wait there until we have nothing more to
+        do. Not after short holds: where many want a lock again and again, whoever steps aside before it asks again
+        comes too late.
+        """
+        now = time.monotonic()
+        if now - since >= LONG_HOLD and now >= self._stays_until:
+            sched_yield()
+            if time.monotonic() - now > LONG_ASIDE:
+                self._stays_until = now + STAY_SECONDS
 
     def forget(self, hold: Hold) -> None:
         holds = self.holds.get(hold.key[0], ())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from soloist.net import MemoryHub, Node
-from soloist.net.wire import Question
+from soloist.net.wire import Batch, Question, decode_batch, encode
 
 from .helpers import LOOPS, Loop, eventually, memory_cluster, run, tcp_cluster
 
@@ -197,5 +197,33 @@ def test_clusters_that_share_a_hub_do_not_ask_each_other() -> None:
         assert (await nodes[0].inspect("x")).unreachable == []
         for node in nodes:
             await node.close()
+
+    run(main())
+
+
+def test_a_failure_on_the_way_keeps_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token that is to be passed on is passed on, though what the peer said besides could not be dealt with."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, context: None)
+        async with memory_cluster("ab") as nodes:
+            ours = [node._instance("lock:x", 1).first.process for node in nodes]
+            (here, holder), (there, asker) = sorted(
+                zip(nodes, ours, strict=True),
+                key=lambda pair: not pair[1].token,  # type: ignore[attr-defined]
+            )
+            waiting = asyncio.create_task(there.lock("x").acquire())
+            there._eager = 0
+            await asyncio.sleep(0)
+            [(_, envelope)] = there._outgoing
+            there._outgoing.clear()
+            [sealed] = [decode_batch(encode(Batch(1, 0, [envelope], [Question(1, "x")])))]
+            monkeypatch.setattr(here, "_heard", lambda peer, said: 1 / 0)
+            loop.call_soon(here._receive, there.name, [sealed])
+            hold = await asyncio.wait_for(waiting, 5)
+            assert hold
+            await hold.release()
+            assert (holder.me, asker.me) == (0, 1)
 
     run(main())

@@ -1,7 +1,8 @@
 """How fast our locks are: beside other locks, a lock server as small as can be, and bare messages.
 
 Everything runs on loopback, with real client processes, in one run: in each round every system is measured
-once, one after another, and of the rounds the median counts. Hand-offs are measured by turns of their own. Compare only figures of one run.
+once, one after another, and of the rounds the median counts. Hand-offs are measured by turns of their own.
+Compare only figures of one run.
 
 pair       to take a lock that nobody wants and give it back; ours: the token is here already
 contended  P processes that want nothing but to enter, each again as soon as it has left

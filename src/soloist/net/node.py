@@ -543,6 +543,8 @@ class Node:
             self._hearing = False
             if self._roused:
                 self._rouse_soon()
+            if self._outgoing or self._control:  # something failed before they were sent
+                self._flush_soon()
 
     def _rouse_soon(self) -> None:
         """Let those go on who need wait no longer, in the next turn of the loop."""

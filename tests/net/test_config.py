@@ -66,8 +66,8 @@ def test_a_config_makes_a_node(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("hush\n")
     node = load(file).node("b")
     assert (node.name, node.members) == ("b", ["a", "b"])
-    identity = node.transport.identity  # type: ignore[attr-defined]
-    assert (identity.cluster, identity.secret) == ("x", b"hush")
+    secret = node.transport.secret  # type: ignore[attr-defined]
+    assert (node.beginning.who.cluster, secret) == ("x", b"hush")
 
 
 NODES = '[nodes]\na = "127.0.0.1:7401"\n'

@@ -135,6 +135,8 @@ def test_spans_of_waits_and_holds() -> None:
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     tracer = provider.get_tracer("test")
 
+    fences = []
+
     async def scenario() -> None:
         nodes = memory_nodes("ab")
         nodes[0].observers.append(Spans(tracer))
@@ -146,13 +148,15 @@ def test_spans_of_waits_and_holds() -> None:
                 with pytest.raises(AcquireTimeout):
                     async with a.lock("x", timeout=0):
                         pass
-            await a.lock("y").acquire()  # and is lost when the node closes
+            hold = await a.lock("y").acquire()  # and is lost when the node closes
+            assert hold
+            fences.append(hold.fence)
 
     run(scenario())
     provider.shutdown()
     spans = {span.name: span for span in exporter.get_finished_spans()}
     assert len(exporter.get_finished_spans()) == 6
-    facts = {"soloist.lock": "y", "soloist.kind": "lock", "soloist.node": "a", "soloist.fence": 1}
+    facts = {"soloist.lock": "y", "soloist.kind": "lock", "soloist.node": "a", "soloist.fence": fences[0]}
     assert spans["acquire y"].attributes == facts
     assert spans["hold y"].attributes == {**facts, "soloist.lost": True}
     assert spans["hold x"].attributes["soloist.note"] == "why"

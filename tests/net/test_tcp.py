@@ -216,7 +216,9 @@ def test_a_restarted_peer_is_refused_and_the_others_go_on() -> None:
                         assert all("'c' was started again" in line for line in lines)
                         assert sorted(line.split(":")[0] for line in lines) == ["a", "b", "c", "c"]
                         assert a.missing() == b.missing() == ["c"]
-                        with pytest.raises(AcquireTimeout, match=r"'c' was started again .* restart 'a', too"):
+                        with pytest.raises(
+                            AcquireTimeout, match=r"'c' was started again .* restart 'a', too"
+                        ):
                             async with again.lock("x", timeout=0.1):
                                 pass
                 for node in (a, b):

@@ -124,7 +124,7 @@ class Node:
         lease: float | None = None,
         tls: TLS | None = None,
         secret: str | bytes | None = None,
-        data_dir: str | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
         transport: Transport | None = None,
         insecure: bool = False,
         locality: int = 1,

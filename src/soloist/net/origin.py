@@ -20,17 +20,17 @@ import msgspec
 from soloist.core import UsageError
 from soloist.net.instance import FENCE_BITS
 
-_BEGINNING = datetime(2024, 1, 1, tzinfo=UTC).timestamp()
+_BEGINNING = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp()) * 1000
 MAX_EPOCH = (1 << 63 - FENCE_BITS) - 1
 """So that a fence fits into 63 bits; reached in 2039 by the clock."""
 _COUNTERS_PER_MILLISECOND = 1 << 22
 """Nobody enters that often in a millisecond."""
 
 
-def by_clock(seconds: float | None = None) -> int:
-    """The fence below all those of a cluster that begins now."""
-    now = time.time() if seconds is None else seconds
-    milliseconds = max(0, int((now - _BEGINNING) * 1000))
+def by_clock(now: int | None = None) -> int:
+    """The fence below all those of a cluster that begins now: at so many milliseconds since 1970."""
+    now = time.time_ns() // 1_000_000 if now is None else now
+    milliseconds = max(0, now - _BEGINNING)
     epoch, rest = divmod(milliseconds, 60_000)
     return min(epoch, MAX_EPOCH) << FENCE_BITS | rest * _COUNTERS_PER_MILLISECOND
 

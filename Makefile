@@ -11,7 +11,7 @@ demo: $(USABLE)  ## a real cluster of five processes, a lock, a semaphore and a 
 	$(BIN)/soloist demo
 
 test: venv  ## all tests
-	$(BIN)/pytest -q -n auto
+	$(BIN)/pytest -q -n auto --durations=10
 
 soak: venv  ## the largest configurations; takes long
 	$(BIN)/pytest -q -m soak

@@ -14,12 +14,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from soloist.core import UsageError
+from soloist.core import ProtocolError, UsageError
 from soloist.net import AcquireTimeout, Node, shortcut
 from soloist.net.tcp import TcpTransport
-from soloist.net.wire import MAX_FRAME
+from soloist.net.wire import MAX_FRAME, Envelope
 
 from .helpers import (
     LOOPS,
@@ -246,6 +247,52 @@ def test_a_peer_that_is_refused_is_one_line_however_often_it_tries(monkeypatch: 
                     assert sorted(line.split(":")[0] for line in lines) == ["a", "b"], lines
                     assert all("'a' was started again" in line for line in lines)
                     assert tcp(b).peers["a"].connections == accepted
+
+    run(main())
+
+
+def test_what_cannot_be_read_breaks_the_lock_it_is_about_and_nothing_else() -> None:
+    """It used to be sent again without end, since nothing that came after it could be acknowledged."""
+
+    async def main() -> None:
+        with ports("a", "b") as peers, log_lines() as lines:
+            async with Node("a", peers) as a, Node("b", peers) as b:
+                for node in (a, b):
+                    for name in "xy":
+                        async with node.lock(name, timeout=10):
+                            pass
+                async with a.lock("x", timeout=10):
+                    waiting = asyncio.create_task(b.lock("x").acquire())
+                    await eventually(lambda: b.instances["lock:x"].waiting)
+                    bad: Any = 3.5
+                    sent = Envelope("lock:x", 1, a.epoch, bad, 0, 0, msgspec.Raw(b"\xc0"))
+                    tcp(a).peers["b"].send([sent], [])
+                    with pytest.raises(ProtocolError, match="'lock:x' is out of order"):
+                        await waiting
+                with pytest.raises(ProtocolError, match="'lock:x' is out of order"):
+                    await a.lock("x").acquire(timeout=5)
+                for node in (a, b):
+                    async with node.lock("y", timeout=10):
+                        pass
+                assert tcp(a).reconnects == tcp(b).reconnects == 0
+        assert len(lines) == 1
+        assert "cannot be read" in lines[0]
+
+    run(main())
+
+
+def test_a_peer_that_should_call_and_does_not_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be that only one of two can reach the other."""
+    monkeypatch.setattr("soloist.net.tcp.PATIENCE_SECONDS", 0.05)
+
+    async def main() -> None:
+        with ports("a", "b", "nobody") as places:
+            peers = {name: places[name] for name in "ab"}
+            async with Node("a", peers | {"b": places["nobody"]}) as a, Node("b", peers) as b:
+                await connected(a, b)
+                for node in (a, b):
+                    async with node.lock("x", timeout=10):
+                        pass
 
     run(main())
 

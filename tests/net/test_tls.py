@@ -12,6 +12,7 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import TLS, Node, SyncNode
+from soloist.net.tcp import STRANGERS
 
 from .certificates import Authority
 from .helpers import LOOPS, Exclusion, Loop, connected, eventually, log_lines, ports, run, split, started
@@ -181,3 +182,28 @@ def test_files_that_are_not_there_or_do_not_fit_are_named(authority: Authority, 
     ):
         with ports("a") as peers, pytest.raises(UsageError, match=what):
             run(Node("a", peers, tls=tls).start())
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_those_who_never_begin_tls_make_room_for_those_who_do(
+    authority: Authority, loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They count from the moment they are accepted, and not once TLS is up."""
+    monkeypatch.setattr("soloist.net.porch.HANDSHAKE_SECONDS", 3600.0)
+
+    async def main() -> None:
+        with ports("a", "b") as two, log_lines() as lines:
+            async with Node("b", two, tls=authority.certificate("b")) as b:
+                silent = [await asyncio.open_connection(*split(two, "b")) for _ in range(STRANGERS + 10)]
+                for reader, _ in silent[:10]:
+                    with suppress(ConnectionError):
+                        assert await reader.read() == b""
+                assert ["have not shown who they are" in line for line in lines] == [True]
+                async with Node("a", two, tls=authority.certificate("a")) as a:
+                    await connected(a, b)
+                    async with a.lock("x", timeout=5):
+                        pass
+                for _, writer in silent:
+                    writer.close()
+
+    run(main(), loop=loop)

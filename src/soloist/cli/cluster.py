@@ -103,7 +103,7 @@ def run(
     ] = None,
     note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Shown by `holders`.")] = None,
     kill_after: Annotated[
-        str, typer.Option("--kill-after", metavar="TIME", help="From SIGTERM to SIGKILL if the lock is lost.")
+        str, typer.Option("--kill-after", metavar="TIME", help="From SIGTERM to SIGKILL, where that is needed.")
     ] = "5s",
     json: Annotated[
         bool,
@@ -115,8 +115,13 @@ def run(
     The exit code is the command's (128 + N if signal N killed it); 1 if the
     lock was not had in time, or was lost meanwhile: then the command is
     stopped. It finds SOLOIST_LOCK and SOLOIST_FENCE in its environment: hand
-    the fence to what the lock protects. SIGINT and SIGTERM are passed on to
-    it; should this program be killed, the command is killed with it.
+    the fence to what the lock protects.
+
+    The command is its whole process group, with all that it starts: SIGINT
+    and SIGTERM are passed on to all of it, should this program be killed all
+    of it is, and the lock is free when the last of it has ended. What it
+    leaves in the background gets --kill-after to finish, and is stopped. Only
+    what calls setsid(2) escapes.
 
     Examples:
 
@@ -141,6 +146,8 @@ def run(
     _, member = find_member(config, name)
     outcome = attempt(lambda: asyncio.run(runner.run(member.control, job)))
     report(outcome, json)
+    if outcome.interrupted:
+        runner.pass_on(outcome.interrupted)
     raise typer.Exit(outcome.exit_code)
 
 

@@ -20,7 +20,8 @@ import pytest
 
 from soloist.net import AcquireTimeout, LockError, NodeClosed, WouldDeadlock
 from soloist.net.client import ControlClient
-from soloist.net.control import CONTROL_VERSION, Acquire, ControlServer, Hello
+from soloist.net.control import ControlServer
+from soloist.net.dialogue import CONTROL_VERSION, Acquire, Hello
 from soloist.net.wire import encode, frame
 
 from .daemons import LOOP, SECONDS, Cluster, alive, cluster, until, waiters
@@ -179,10 +180,45 @@ def test_only_its_user_may_open_the_socket(pair: Cluster) -> None:
     assert stat.S_IMODE((pair.directory / "t-a.sock").stat().st_mode) == 0o600
 
 
+WORK = "until [ -e go ]; do sleep 0.02; done; echo done"
+"""It takes as long as the test wants."""
+
+
 def test_a_daemon_that_is_stopped_lets_its_holders_finish_first() -> None:
-    """The command is told to stop, takes its time, and only then the other node gets the lock."""
+    """Nobody else is let in there meanwhile, and it says that it is leaving; then the other node gets the lock."""
     with cluster("a", "b") as found:
-        trap = "trap 'sleep 0.5; echo done; exit 0' TERM"
+        holder = found.hold("x", "--name", "a", script=WORK)
+        waiting = found.start("run", "x", "--name", "b", "--", "sh", "-c", "echo $SOLOIST_FENCE")
+        until(lambda: waiters(found, "x") == {"b": 1}, "b waits")
+        refused = found.start("run", "x", "--name", "a", "--", "echo", "never")
+        until(lambda: waiters(found, "x") == {"a": 1, "b": 1}, "a waits, too")
+        assert found.json("status", "--name", "a")["leaving"] is None
+        found.daemons["a"].terminate()
+        assert found.finish(refused) == (1, "", "soloist: node 'a' is being stopped\n")
+        assert found.json("status", "--name", "a")["leaving"] == "node 'a' is being stopped"
+        assert "leaving" in found.say("status", "--name", "a")[1]
+        code, _, err = found.say("run", "y", "--name", "a", "--", "echo", "never")
+        assert (code, err) == (1, "soloist: node 'a' is being stopped\n")
+        (found.directory / "go").touch()
+        assert found.finish(holder) == (0, "done\n", "")
+        code, out, _ = found.finish(waiting)
+        assert code == 0
+        assert int(out) > holder.fence
+        assert found.daemons["a"].wait(SECONDS) == 0
+        assert not [path.name for path in found.directory.iterdir() if path.name.startswith("t-a.sock")]
+        assert found.say("status", "--name", "a")[0] == 1
+        assert [m["connected"] for m in found.json("status", "--name", "b")["members"]] == [False, True]
+        found.daemons["b"].send_signal(signal.SIGINT)
+        assert found.daemons["b"].wait(SECONDS) == 0
+
+
+def test_whoever_has_not_finished_in_time_is_stopped() -> None:
+    """And still has let go before the other node gets the lock."""
+    with cluster("a", "b", start=False) as found:
+        found.daemon("a", "--grace", "0.3")
+        found.daemon("b")
+        found.ready("a", "b")
+        trap = "trap 'sleep 0.3; echo done; exit 0' TERM"
         holder = found.hold("x", "--name", "a", first=trap, script=LOOP)
         waiting = found.start("run", "x", "--name", "b", "--", "sh", "-c", "echo $SOLOIST_FENCE")
         until(lambda: waiters(found, "x") == {"b": 1}, "b waits")
@@ -194,11 +230,21 @@ def test_a_daemon_that_is_stopped_lets_its_holders_finish_first() -> None:
         assert code == 0
         assert int(out) > holder.fence
         assert found.daemons["a"].wait(SECONDS) == 0
-        assert not [path.name for path in found.directory.iterdir() if path.name.startswith("t-a.sock")]
-        assert found.say("status", "--name", "a")[0] == 1
-        assert [m["connected"] for m in found.json("status", "--name", "b")["members"]] == [False, True]
-        found.daemons["b"].send_signal(signal.SIGINT)
-        assert found.daemons["b"].wait(SECONDS) == 0
+
+
+def test_a_second_signal_stops_a_daemon_at_once() -> None:
+    with cluster("a", start=False) as found:
+        found.daemon("a", "--grace", "1000")
+        found.ready("a")
+        holder = found.hold("x")
+        found.daemons["a"].terminate()
+        until(lambda: found.json("status", "--name", "a")["leaving"], "it is leaving")
+        assert alive(holder.child)
+        found.daemons["a"].terminate()
+        assert found.daemons["a"].wait(SECONDS) == 0
+        code, _, err = found.finish(holder)
+        assert code == 1
+        assert "'x' was lost while sh ran" in err
 
 
 def test_a_daemon_that_is_killed_takes_the_commands_of_its_clients_along() -> None:
@@ -351,25 +397,29 @@ def test_clients_cancelled_at_any_moment_leak_nothing() -> None:
     run(scenario())
 
 
-def test_a_stopping_daemon_evicts_and_then_refuses() -> None:
+def test_a_stopping_daemon_refuses_waits_and_then_evicts() -> None:
     async def scenario() -> None:
         async with (
             served() as (nodes, server, path),
             ControlClient(path) as client,
             ControlClient(path) as other,
         ):
-            hold = await client.acquire("x")
+            early, late = await client.acquire("x"), await client.acquire("late")
             waiting = asyncio.create_task(other.acquire("x"))
             await eventually(lambda: nodes[0].instances["lock:x"].waiting == 1)
-            draining = asyncio.create_task(server.drain(30))
-            await hold.lost.wait()
-            assert hold.why == "node 'a' is being stopped"
+            draining = asyncio.create_task(server.drain(0.2))
             with pytest.raises(NodeClosed, match="is being stopped"):
                 await waiting
             with pytest.raises(NodeClosed, match="is being stopped"):
                 await other.acquire("y")
+            assert (await other.status()).leaving == "node 'a' is being stopped"
+            assert len((await other.holders()).views) == 2
+            await client.release(early)
+            assert not early.lost.is_set()
+            await late.lost.wait()
+            assert late.why == "node 'a' is being stopped"
             assert not draining.done()
-            await client.release(hold)
+            await client.release(late)
             await draining
 
     run(scenario())

@@ -20,7 +20,7 @@ from soloist.net import daemon, logs, runner
 from soloist.net import keys as key_files
 from soloist.net.client import ControlClient, choose
 from soloist.net.config import Config, Member, load
-from soloist.net.control import Holders, Status
+from soloist.net.dialogue import Holders, Status
 from soloist.net.errors import LockError
 from soloist.net.wire import LocalView
 from soloist.network import duration
@@ -53,7 +53,7 @@ def node(
     log: Annotated[str, typer.Option("--log", metavar="text|json", help="How to log.")] = "text",
     log_level: Annotated[str, typer.Option("--log-level", metavar="LEVEL", help="debug, info, …")] = "info",
     grace: Annotated[
-        str, typer.Option("--grace", metavar="TIME", help="What holders get to finish when told to stop.")
+        str, typer.Option("--grace", metavar="TIME", help="What holders get to finish, once told to stop.")
     ] = "10s",
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Append every step to it, as JSON lines.")
@@ -70,8 +70,9 @@ def node(
 
         nodes.b = "127.0.0.1:7402"
 
-    Told to stop, it asks those who hold something through it to finish
-    first. Logs go to standard error.
+    Told to stop, it lets nobody in any more, and those who hold something
+    through it have --grace to finish; then they are told to stop. Told again,
+    it ends at once. Logs go to standard error.
 
     Examples:
 
@@ -103,7 +104,8 @@ def run(
     ] = None,
     note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Shown by `holders`.")] = None,
     kill_after: Annotated[
-        str, typer.Option("--kill-after", metavar="TIME", help="From SIGTERM to SIGKILL, where that is needed.")
+        str,
+        typer.Option("--kill-after", metavar="TIME", help="From SIGTERM to SIGKILL, where that is needed."),
     ] = "5s",
     json: Annotated[
         bool,
@@ -179,6 +181,7 @@ def print_status(found: Status) -> None:
         "entries": str(found.entries),
         "messages": f"{found.messages_sent} sent, {found.messages_received} received",
         "reconnects": str(found.reconnects),
+        **({"leaving": found.leaving} if found.leaving else {}),
         "names": f"{found.locks} met, {found.held} held, {found.waiting} waiting, {found.clients} clients",
     }
     print(f"cluster {found.cluster}\n")

@@ -14,7 +14,7 @@ import msgspec
 from soloist.core import ProtocolError, UsageError
 from soloist.net import errors
 from soloist.net.config import Config, Member
-from soloist.net.control import (
+from soloist.net.dialogue import (
     CONTROL_VERSION,
     Acquire,
     AskHolders,

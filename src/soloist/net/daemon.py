@@ -24,7 +24,7 @@ from soloist.net.sync import new_loop
 log = logging.getLogger("soloist.net")
 
 GRACE_SECONDS = 10.0
-"""How long clients that hold something get, when the daemon is told to stop."""
+"""How long clients that hold something get to finish, when the daemon is told to stop."""
 REMIND_SECONDS = 5.0
 FLUSH_SECONDS = 1.0
 
@@ -94,13 +94,13 @@ async def _serve(config: Config, name: str, grace: float) -> None:
 async def _control(
     node: Node, config: Config, member: Member, told: asyncio.Event, grace: float
 ) -> AsyncIterator[None]:
-    """A control socket; at the end its clients are asked to let go, so that others get what they held."""
+    """A control socket; at the end its clients may finish or must let go, so that others get what they held."""
     addresses = {each.name: each.address for each in config.members.values()}
     server = ControlServer(node, config.cluster, addresses)
     await server.start(member.control)
     try:
         yield
-        log.info("%s: stopping", node.name)
+        log.info("%s: stopping; %d clients hold locks and have %g s", node.name, server.holders(), grace)
         told.clear()
         async with _task(server.drain(grace)) as draining, _task(told.wait()) as again:
             await asyncio.wait({draining, again}, return_when=asyncio.FIRST_COMPLETED)

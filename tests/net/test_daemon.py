@@ -18,6 +18,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from soloist.core import UsageError
 from soloist.net import AcquireTimeout, LockError, NodeClosed, WouldDeadlock
 from soloist.net.client import ControlClient
 from soloist.net.control import ControlServer
@@ -343,6 +344,47 @@ def test_a_client_locks_and_releases() -> None:
     run(scenario())
 
 
+def test_a_client_may_collect_several_permits_twice_at_a_time() -> None:
+    """One collection waits for the other, as it would for anybody's; that is no deadlock."""
+
+    async def scenario() -> None:
+        async with served() as (nodes, _, path), ControlClient(path) as client, ControlClient(path) as other:
+            taken = await other.acquire("s", value=4, permits=3)
+            both = [asyncio.create_task(client.acquire("s", value=4, permits=2)) for _ in range(2)]
+            await eventually(lambda: nodes[0].instances["permits:s"].waiting == 1, "both collect")
+            await other.release(taken)
+            for hold in await asyncio.gather(*both):
+                await client.release(hold)
+        assert_at_rest(nodes)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"name": ""},
+        {"name": "x" * 2000},
+        {"name": "\udcff"},
+        {"name": "x", "note": "x" * 2000},
+        {"name": "x", "timeout": -1},
+        {"name": "x", "value": 0},
+        {"name": "x", "value": 2**70},
+        {"name": "x", "value": 2, "permits": 3},
+    ],
+    ids=str,
+)
+def test_a_daemon_checks_what_it_is_asked_before_it_does_anything(asked: dict[str, Any]) -> None:
+    async def scenario() -> None:
+        async with served() as (nodes, _, path), ControlClient(path) as client:
+            with pytest.raises(UsageError):
+                await client.acquire(**asked)
+            assert not [node for node in nodes if node.instances]
+            await client.release(await client.acquire("x"))
+
+    run(scenario())
+
+
 def test_whoever_goes_leaves_nothing_behind() -> None:
     async def scenario() -> None:
         async with served() as (nodes, server, path):
@@ -523,7 +565,6 @@ def test_a_client_that_does_not_read_is_dropped() -> None:
 
 def test_a_second_daemon_on_a_unix_address_is_refused_too(tmp_path: Path) -> None:
     """The claim is a lock on a file, so not even an address that could be taken over lets a second one in."""
-    from soloist.core import UsageError
     from soloist.net.config import parse
     from soloist.net.daemon import claimed
 

@@ -231,7 +231,8 @@ class Client:
         task.add_done_callback(lambda _: self.tasks.pop(number, None))
 
     async def _acquire(self, asked: Acquire) -> None:
-        OWNER.set(self)  # the connection is who waits and holds, not this task
+        # The connection is who waits and holds, not this task. But it may have several permits of a semaphore.
+        OWNER.set(self if asked.value in (None, 1) else object())
         self.acquiring.add(asked.number)
         try:
             if self.server.stopping:

@@ -289,6 +289,20 @@ def test_logs_traces_and_metrics_of_a_daemon() -> None:
         ]
 
 
+def test_a_daemon_without_a_secret_says_once_what_that_means() -> None:
+    with cluster("a", "b") as found:
+        said = "neither tls nor secret_file: every user of this host can speak as a node"
+        assert [found.log(name).count(said) for name in "ab"] == [1, 1]
+    with cluster("a", "b", start=False, more='secret_file = "keys/secret"\n') as found:
+        assert found.say("keys", "keys", "--secret") == (0, "keys/secret\n", "")
+        for name in "ab":
+            found.daemon(name)
+        found.ready("a", "b")
+        for name in "abab":
+            assert found.say("run", "x", "--name", name, "--", "true") == (0, "", "")
+        assert [found.log(name).count("secret") for name in "ab"] == [0, 0]
+
+
 def test_a_port_in_use_is_said_in_one_line(pair: Cluster) -> None:
     other = pair.directory / "other.toml"
     other.write_text((pair.directory / "cluster.toml").read_text().replace('"t"', '"u"'))

@@ -19,6 +19,7 @@ from soloist.net.control import ControlServer
 from soloist.net.metrics import Metrics, Spans
 from soloist.net.node import Node
 from soloist.net.recording import TraceRecorder
+from soloist.net.security import address
 from soloist.net.sync import new_loop
 
 log = logging.getLogger("soloist.net")
@@ -76,6 +77,7 @@ async def _serve(config: Config, name: str, grace: float) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
     _warn_of_open_secret(member)
+    _warn_of_open_door(config, member)
     async with contextlib.AsyncExitStack() as stack:
         node = config.node(name)
         node.observers.extend(Spans.if_installed())
@@ -166,3 +168,15 @@ def _warn_of_open_secret(member: Member) -> None:
         with contextlib.suppress(OSError):
             if path and os.stat(path).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
                 log.warning("%s: %s %s can be read by others than its owner", member.name, what, path)
+
+
+def _warn_of_open_door(config: Config, member: Member) -> None:
+    """Over TCP nobody tells users of one host apart."""
+    ports = [each for each in config.members.values() if not address(each.address).unix]
+    if len(config.members) > 1 and ports and not member.tls and not member.secret_file:
+        whoever = "whoever can reach it" if config.insecure else "every user of this host"
+        log.warning(
+            "%s: neither tls nor secret_file: %s can speak as a node; `soloist keys DIR --secret` makes one",
+            member.name,
+            whoever,
+        )

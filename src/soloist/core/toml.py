@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from pathlib import Path
@@ -53,15 +54,18 @@ class Document:
             return msgspec.convert(value, kind)
         except msgspec.ValidationError as error:
             message, _, place = str(error).partition(" - at ")
-            found = tuple(re.findall(r"\w+", place))
+            found = [int(index) if index else key for key, index in re.findall(r"\.(\w+)|\[(\d+)\]", place)]
             if name := re.fullmatch(r"Object contains unknown field `(.*)`", message):
                 struct: Any = kind
                 known = [field.encode_name for field in msgspec.structs.fields(struct)]
                 self.fail((*keys, name[1]), str(unknown("key", name[1], known)))
-            self.fail((*keys, *found), in_plain_words(message, value[found[0]] if found else value))
+            wrong = functools.reduce(lambda inside, key: inside[key], found, value)
+            self.fail((*keys, *found), in_plain_words(message, wrong))
 
     def where(self, keys: Keys) -> str:
-        line = line_of(self.text, keys)
+        """File and line of a key, or of the part of it that is in the file: a list on one line has no keys inside."""
+        parts = (keys[:length] for length in range(len(keys), 0, -1))
+        line = next((line for part in parts if (line := line_of(self.text, part))), None)
         return f"{self.path}:{line}" if line else str(self.path)
 
     def fail(self, keys: Keys, problem: str) -> NoReturn:

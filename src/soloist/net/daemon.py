@@ -80,7 +80,8 @@ async def _serve(config: Config, name: str, grace: float) -> None:
     _warn_of_open_door(config, member)
     async with contextlib.AsyncExitStack() as stack:
         node = config.node(name)
-        node.observers.extend(Spans.if_installed())
+        with contextlib.suppress(UsageError):  # it does without, where OpenTelemetry is not installed
+            Spans(node)
         if member.trace:
             await stack.enter_async_context(_trace(node, member.trace))
         if member.metrics:

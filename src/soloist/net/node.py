@@ -23,6 +23,7 @@ import msgspec
 
 from soloist.algorithms import Card, find
 from soloist.core import ProtocolError, UsageError
+from soloist.net.absence import watch_for_absent_peers
 from soloist.net.errors import ConfigMismatch, NodeClosed
 from soloist.net.handshake import Identity
 from soloist.net.instance import (
@@ -191,6 +192,7 @@ class Node:
         self.loop = self._loop = asyncio.get_running_loop()
         await self.transport.start(self._receive)
         self.usable = not self._closed
+        watch_for_absent_peers(self)
         _NODES[self.name] = self
         return self
 

@@ -38,7 +38,7 @@ class Cluster:
     """A directory with a config, and the processes that were started for it."""
 
     def __init__(self, directory: Path, addresses: dict[str, str], more: str = "") -> None:
-        self.directory = directory
+        self.directory, self.addresses = directory, addresses
         nodes = "".join(f'{name} = "{where}"\n' for name, where in addresses.items())
         (directory / "cluster.toml").write_text(f'cluster = "t"\n{more}[nodes]\n{nodes}')
         self.processes: list[subprocess.Popen[str]] = []

@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import random
+import re
+import shlex
 import shutil
 import signal
 import stat
@@ -301,6 +303,35 @@ def test_a_daemon_without_a_secret_says_once_what_that_means() -> None:
         for name in "abab":
             assert found.say("run", "x", "--name", name, "--", "true") == (0, "", "")
         assert [found.log(name).count("secret") for name in "ab"] == [0, 0]
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "locks.md"
+
+
+def test_the_example_of_the_page_runs() -> None:
+    """Its cluster.toml, with free ports, and its commands one after the other; daemons stay until the end."""
+    text = PAGE.read_text()
+    (config,) = re.findall(r"^```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (commands,) = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    with cluster("a", "b", start=False) as found:
+        for name, where in found.addresses.items():
+            config = re.sub(rf'^{name} = ".*"$', f'{name} = "{where}"', config, flags=re.MULTILINE)
+        (found.directory / "cluster.toml").write_text(config)
+        said = []
+        for line in commands.splitlines():
+            program, verb, *words = shlex.split(line, comments=True)
+            assert program == "soloist"
+            if verb == "node":
+                found.daemon(words[-1])
+                found.ready(words[-1])
+            else:
+                code, out, err = found.say(verb, *words)
+                assert (code, err) == (0, ""), line
+                said.append(out)
+        assert "mine\n" in said
+        assert not [
+            line for line in found.log("a").splitlines() if "WARNING" in line and "connected" not in line
+        ]
 
 
 def test_a_port_in_use_is_said_in_one_line(pair: Cluster) -> None:

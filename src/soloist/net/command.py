@@ -45,7 +45,7 @@ class Command:
     async def start(cls, words: list[str], environment: Mapping[str, str], kill_after: float) -> Command:
         ours, theirs = socket.socketpair()
         with theirs:
-            told = [theirs.fileno(), kill_after, os.getpgrp(), *words]
+            told = [theirs.fileno(), kill_after, os.getpgrp(), os.getpid(), *words]
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", guardian.__file__, *map(str, told)],
                 env=environment,

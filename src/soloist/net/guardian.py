@@ -126,8 +126,10 @@ class Guardian:
     def alive(self) -> bool:
         try:
             os.killpg(self.group, 0)
-        except (ProcessLookupError, PermissionError):  # the second from macOS, of zombies
+        except ProcessLookupError:
             return False
+        except PermissionError:  # it is another user's; or, on macOS, dead
+            return sys.platform != "darwin"
         return True
 
     def signal(self, number: int) -> None:
@@ -251,6 +253,7 @@ def prctl(option: int, value: int) -> None:
 
 
 if __name__ == "__main__":
-    _, channel, kill_after, runner, *command = sys.argv
+    _, channel, kill_after, group, runner, *command = sys.argv
     os.set_inheritable(int(channel), False)
-    Guardian(int(channel), float(kill_after), int(runner), command).guard()
+    if os.getppid() == int(runner):  # otherwise it has been killed meanwhile
+        Guardian(int(channel), float(kill_after), int(group), command).guard()

@@ -69,9 +69,11 @@ def test_a_config_makes_a_node(tmp_path: Path) -> None:
     )
     (tmp_path / "s").write_text("hush\n")
     node = load(file).node("b")
-    assert (node.name, node.members, node.data_dir) == ("b", ["a", "b"], str(tmp_path / "d"))
-    identity = node.transport.identity  # type: ignore[attr-defined]
-    assert (identity.cluster, identity.secret) == ("x", b"hush")
+    assert (node.name, node.members) == ("b", ["a", "b"])
+    secret = node.transport.secret  # type: ignore[attr-defined]
+    assert (node.beginning.who.cluster, secret) == ("x", b"hush")
+    assert node._data
+    assert node._data.path.is_relative_to(tmp_path / "d")
 
 
 NODES = '[nodes]\na = "127.0.0.1:7401"\n'

@@ -94,12 +94,20 @@ class Arena:
         self.answer = b""
         self.listener: asyncio.Server | None = None
         self.frames = 0
-        self.me = Identity("soloist", "0", "naimi-trehel raymond-k", "1", SECRET)
+        self.absent = [Node(name, peers, secret=SECRET) for name in "0z"]
+        """They were there when the cluster began; somebody has got hold of what they knew."""
+        self.me: Identity
 
     async def open(self) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: self.errors.append(context))
         for node in self.nodes:
             await node.start()
+        for node in self.absent:
+            await node.start()
+        await eventually(lambda: all(node.beginning.over for node in [*self.nodes, *self.absent]))
+        self.me = self.absent[0].transport.identity  # type: ignore[attr-defined]
+        for node in self.absent:
+            await node.close()
         await eventually(lambda: all(node.missing() == ["0", "z"] for node in self.nodes))
         self.listener = await asyncio.start_server(self.listen, *split(self.peers, "z"))
         for node in self.nodes:
@@ -181,14 +189,16 @@ class Arena:
                 return frame(encode((received + 1 if number == "next" else number, *rest)))
 
     def hello(self, target: str) -> bytes:
-        return encode(hs.hello(self.me, target, 0))
+        return encode(hs.hello(self.me, target, "", 0))
 
     async def prove(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: str) -> int:
         """The whole handshake, as a member that knows the secret; how many batches the other has of us."""
         peer = next(node for node in self.nodes if node.name == target).transport.peers["0"]  # type: ignore[attr-defined]
-        ours = hs.hello(self.me, target, peer.sent)
+        there = next(node for node in self.nodes if node.name == target).beginning.who
+        ours = hs.hello(self.me, target, there.incarnation, peer.sent)
         writer.write(frame(encode(ours)))
-        theirs = hs.decode_hello(await self.frame_of(reader))
+        theirs = hs.decode_greeting(await self.frame_of(reader))
+        assert isinstance(theirs, hs.Hello)
         await self.frame_of(reader)
         writer.write(frame(encode(hs.proof(self.me, ours, theirs))))
         return theirs.received

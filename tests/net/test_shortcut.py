@@ -238,7 +238,7 @@ def test_where_it_leads_to_nothing_the_next_attempt_is_over_tcp(
     loop: Loop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The system may think that a listener belongs to the user who started it, and the listener another thing."""
-    monkeypatch.setattr("soloist.net.tcp.same_user", lambda sock: False)
+    monkeypatch.setattr("soloist.net.connection.same_user", lambda sock: False)
 
     async def main() -> None:
         with ports("a", "b") as peers:

@@ -208,6 +208,7 @@ def test_a_failure_on_the_way_keeps_nothing_back(monkeypatch: pytest.MonkeyPatch
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda loop, context: None)
         async with memory_cluster("ab") as nodes:
+            await eventually(lambda: all(node.beginning.over for node in nodes))
             ours = [node._instance("lock:x", 1).first.process for node in nodes]
             (here, holder), (there, asker) = sorted(
                 zip(nodes, ours, strict=True),

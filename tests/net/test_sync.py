@@ -211,7 +211,7 @@ def test_notes_and_holders(nodes: list[SyncNode]) -> None:
         (holder,) = b.inspect("x").holders
         assert (holder.node, holder.note, holder.fence) == ("a", "nightly job", hold.fence)
         assert [view.lock for view in b.holders()] == ["lock:x"]
-        assert (hold.name, hold.note, hold.slot, hold.epoch) == ("x", "nightly job", None, 0)
+        assert (hold.name, hold.note, hold.slot, hold.epoch) == ("x", "nightly job", None, a.node.epoch)
 
 
 def test_locks_pickle_by_name_and_holds_do_not(nodes: list[SyncNode]) -> None:

@@ -49,7 +49,7 @@ class RemoteHold:
         self.why = ""
 
     def lose(self, why: str) -> None:
-        self.why = why
+        self.why = self.why or why  # the first reason is the cause of others
         self.lost.set()
 
 

@@ -50,7 +50,7 @@ SLOW_CLIENT = 4 * 1024 * 1024
 """Bytes that a client may leave unread before it is dropped."""
 CLOSE_SECONDS = 1.0
 LET_GO_SECONDS = 6.0
-"""What clients get that were told to let go: a little more than `soloist run` gives its command."""
+"""The most that clients get who were told to let go: a little more than `soloist run` gives its command."""
 
 
 class ControlServer:
@@ -88,14 +88,17 @@ class ControlServer:
             del self.clients[client]
 
     async def drain(self, grace: float) -> None:
-        """No more grants. Whoever holds something may finish in that time, or else is told to stop and let go."""
+        """No more grants. Whoever holds something may finish in that time, or else is told to stop and let go.
+
+        That gets as long again, at most: who wants it done quickly gets it quickly.
+        """
         self.stopping = f"node {self.node.name!r} is being stopped"
         for client in self.clients:
             client.withdraw(self.stopping)
         if not await self._released(grace):
             for client in self.clients:
                 client.evict(self.stopping)
-            await self._released(LET_GO_SECONDS)
+            await self._released(min(grace, LET_GO_SECONDS))
 
     def holders(self) -> int:
         return sum(1 for client in self.clients if client.holds)

@@ -76,8 +76,6 @@ async def _serve(config: Config, name: str, grace: float) -> None:
     told = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
-    _warn_of_open_secret(member)
-    _warn_of_open_door(config, member)
     async with contextlib.AsyncExitStack() as stack:
         node = config.node(name)
         with contextlib.suppress(UsageError):  # it does without, where OpenTelemetry is not installed
@@ -88,6 +86,8 @@ async def _serve(config: Config, name: str, grace: float) -> None:
             await stack.enter_async_context(Metrics(node).serving(member.metrics))
         await stack.enter_async_context(node)
         await stack.enter_async_context(_control(node, config, member, told, grace))
+        _warn_of_open_secret(member)
+        _warn_of_open_door(config, member)
         log.info("%s: ready at %s, control socket %s", name, member.address, member.control)
         await stack.enter_async_context(_task(_remind(node)))
         await told.wait()

@@ -1,8 +1,8 @@
-"""Who is there? The first two frames each way, as a state machine without I/O.
+"""Who is there? The first frames each way, as a state machine without I/O.
 
-Each side says hello (cluster, name, algorithm, version, what it has received so far, a fresh nonce); then each
-proves that it knows the shared secret, by a code over both hellos. Without a secret the proof is empty, and the
-transport lets only loopback or a certificate vouch for the name.
+The dialler says hello; the other says hello and proves itself; the dialler proves itself; the other says welcome.
+A proof is a code over both hellos, made with the shared secret. Without a secret it is empty, and the transport lets
+only loopback or a certificate vouch for the name. Whoever will not go on says why, in words for the other's users.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from collections.abc import Collection
 
 import msgspec
 
@@ -17,61 +18,109 @@ from soloist.core import ProtocolError
 from soloist.net.wire import VERSION, encode
 
 
-class Hello(msgspec.Struct, frozen=True, array_like=True):
-    version: int
-    cluster: str
-    node: str
-    to: str
-    """Whom the sender believes it is talking to; empty while it does not know."""
-    algorithm: str
-    incarnation: str
-    """Drawn when a node starts: the same name with another incarnation has forgotten what it knew."""
-    received: int
-    nonce: bytes
-
-
-class Proof(msgspec.Struct, frozen=True, array_like=True):
-    code: bytes
-
-
-class Identity(msgspec.Struct, frozen=True):
+class Who(msgspec.Struct, frozen=True, array_like=True):
     """What a node says of itself, to everybody alike."""
 
     cluster: str
     node: str
     algorithm: str
+    members: tuple[str, ...]
+    """The names of all, sorted: two nodes that count different ones must never work together."""
     incarnation: str
+    """Drawn when a node starts: the same name with another incarnation has forgotten what it knew."""
+    origin: int
+    """The fence that it would have all fences lie above; the largest of all members' is taken."""
+
+
+class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):
+    version: int
+    who: Who
+    to: str
+    """Whom the sender believes it is talking to; empty while it does not know."""
+    met: str
+    """The incarnation of the addressee that the sender knows; empty if none."""
+    received: int
+    """How much of what that one has said is here."""
+    nonce: bytes
+
+
+class Proof(msgspec.Struct, frozen=True, array_like=True, tag="proof"):
+    code: bytes
+
+
+class Welcome(msgspec.Struct, frozen=True, array_like=True, tag="welcome"):
+    """The link is open."""
+
+
+class Sorry(msgspec.Struct, frozen=True, array_like=True, tag="sorry"):
+    """It will not be, and why."""
+
+    why: str
+    mismatch: bool
+    """Whether the two are configured differently."""
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """What a node says of itself, and the secret that it shares with its peers."""
+
+    who: Who
     secret: bytes = b""
 
 
-decode_hello = msgspec.msgpack.Decoder(Hello).decode
-decode_proof = msgspec.msgpack.Decoder(Proof).decode
+class Mismatch(ProtocolError):
+    """The peer is configured otherwise than we are."""
+
+
+decode_greeting = msgspec.msgpack.Decoder(Hello | Proof | Welcome | Sorry).decode
 
 
 def nonce() -> bytes:
     return os.urandom(16)
 
 
-def hello(me: Identity, to: str, received: int) -> Hello:
-    return Hello(VERSION, me.cluster, me.node, to, me.algorithm, me.incarnation, received, nonce())
+def incarnation() -> str:
+    return os.urandom(16).hex()
 
 
-def check_hello(me: Identity, theirs: Hello, expected: str | None, known: frozenset[str]) -> None:
-    """Raise if this is not a peer of ours; the message is for the log."""
+def hello(me: Identity, to: str, met: str, received: int) -> Hello:
+    return Hello(VERSION, me.who, to, met, received, nonce())
+
+
+def check_hello(me: Who, theirs: Hello, expected: str | None) -> None:
+    """Raise if this cannot be a peer of ours; before it is known who it is."""
+    who = theirs.who
     if theirs.version != VERSION:
-        raise ProtocolError(f"it speaks version {theirs.version} of the protocol, we speak {VERSION}")
-    if theirs.cluster != me.cluster:
-        raise ProtocolError(f"it belongs to cluster {theirs.cluster!r}, we belong to {me.cluster!r}")
-    if theirs.node not in known or theirs.node == me.node:
-        raise ProtocolError(f"{theirs.node!r} is no peer of ours")
-    if expected is not None and theirs.node != expected:
-        raise ProtocolError(f"it calls itself {theirs.node!r}, expected {expected!r}")
-    if expected is None and theirs.node > me.node:
-        raise ProtocolError(f"{theirs.node!r} should wait until we call it")
+        raise Mismatch(f"it speaks version {theirs.version} of the protocol, we speak {VERSION}")
+    if who.cluster != me.cluster:
+        raise Mismatch(f"it belongs to cluster {who.cluster!r}, we belong to {me.cluster!r}")
+    if who.node == me.node:
+        raise ProtocolError(f"it calls itself {who.node!r}, as we do")
+    if expected is not None and who.node != expected:
+        raise ProtocolError(f"it calls itself {who.node!r}, expected {expected!r}")
     if theirs.to not in ("", me.node):
         raise ProtocolError(f"it wants to talk to {theirs.to!r}, we are {me.node!r}")
+
+
+def check_config(me: Who, theirs: Who) -> None:
+    """Raise if that node, which is known to be who it says, is configured otherwise than we are."""
     if theirs.algorithm != me.algorithm:
-        raise ProtocolError(f"it runs {theirs.algorithm}, we run {me.algorithm}")
+        raise Mismatch(f"{theirs.node!r} runs {theirs.algorithm}, {me.node!r} runs {me.algorithm}")
+    if theirs.members != me.members:
+        raise Mismatch(difference(me, theirs))
+
+
+def difference(me: Who, theirs: Who) -> str:
+    """In words: which members only one of them counts. The same on both sides."""
+    one, other = sorted((me, theirs), key=lambda who: who.node)
+    here = f"{one.node!r} alone counts {_names(set(one.members) - set(other.members))}"
+    there = f"{other.node!r} alone counts {_names(set(other.members) - set(one.members))}"
+    parts = [part for part in (here, there) if not part.endswith("counts ")]
+    return f"different peers: {', '.join(parts)}; give all nodes the same and restart them"
+
+
+def _names(members: Collection[str], most: int = 5) -> str:
+    shown = [repr(member) for member in sorted(members)[:most]]
+    return ", ".join(shown) + (f" and {len(members) - most} more" if len(members) > most else "")
 
 
 def proof(me: Identity, ours: Hello, theirs: Hello) -> Proof:
@@ -80,7 +129,7 @@ def proof(me: Identity, ours: Hello, theirs: Hello) -> Proof:
 
 def check_proof(me: Identity, ours: Hello, theirs: Hello, theirs_proof: Proof) -> None:
     if not hmac.compare_digest(_code(me.secret, theirs, ours), theirs_proof.code):
-        raise ProtocolError(f"{theirs.node!r} does not know the secret")
+        raise ProtocolError(f"{theirs.who.node!r} does not know the secret")
 
 
 def _code(secret: bytes, prover: Hello, verifier: Hello) -> bytes:

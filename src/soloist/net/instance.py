@@ -85,6 +85,13 @@ class Ticket:
     """How often in a row the site's place has been passed on from caller to caller."""
     released = False
 
+    def fail(self, error: Exception) -> None:
+        """It will never be let in, and is told so in the next turn of the loop."""
+        self.gone, self.error = True, error
+        if self.future and not self.future.done():
+            self.future.set_result(None)
+            self.future.wake_soon()
+
 
 class Effects:
     """What instances want done by their node, which looks here after each step of one. Always the same lists."""
@@ -144,6 +151,7 @@ class Instance:
         layout: Layout,
         effects: Effects,
         epoch: int = 0,
+        counter: int = 0,
         locality: int = 1,
         make_port: Callable[[Process, Outbox], Port] = Port,
         call_later: CallLater | None = None,
@@ -159,7 +167,7 @@ class Instance:
         self.first = next(iter(self.ports.values()))
         self.kept: Port | None = None
         """The site that was inside last, if it had nothing to say when it left: it may have a token still."""
-        self.counter = asleep.counter if asleep else 0
+        self.counter = asleep.counter if asleep else counter
         self.queue: list[Ticket] = []
         self.waiting = 0
         """Callers in the queue that have not withdrawn."""

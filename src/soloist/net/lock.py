@@ -345,10 +345,10 @@ class Lock:
             self.node.withdraw(self.instance_name, ticket)
 
     def _timed_out(self, timeout: float | None) -> AcquireTimeout:
-        missing = self.node.missing()
-        away = f"; not connected: {', '.join(missing)}" if missing else ""
+        trouble = self.node.trouble()
         return AcquireTimeout(
-            f"{self.name!r} was not granted within {timeout or 0:g} s{away}", name=self.name
+            f"{self.name!r} was not granted within {timeout or 0:g} s" + (f"; {trouble}" if trouble else ""),
+            name=self.name,
         )
 
     async def __aenter__(self) -> Hold:

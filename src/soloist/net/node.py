@@ -11,6 +11,7 @@ node has to say to a peer in one turn of its loop travels in one batch.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import time
@@ -23,9 +24,9 @@ import msgspec
 
 from soloist.algorithms import Card, find
 from soloist.core import ProtocolError, UsageError
-from soloist.net.absence import watch_for_absent_peers
-from soloist.net.errors import ConfigMismatch, NodeClosed
-from soloist.net.handshake import Identity
+from soloist.net.beginning import Beginning
+from soloist.net.errors import ConfigMismatch, LockError, NodeClosed
+from soloist.net.handshake import Who, incarnation
 from soloist.net.instance import (
     FENCE_BITS,
     Asleep,
@@ -39,10 +40,11 @@ from soloist.net.instance import (
 )
 from soloist.net.lock import Hold, Lock, Locks, OnLost, RLock, Semaphore
 from soloist.net.observer import Observer, port_for
+from soloist.net.origin import DataDirectory, by_clock, counter_of, epoch_of
 from soloist.net.security import TLS, address
 from soloist.net.tcp import TcpTransport
 from soloist.net.transport import Transport
-from soloist.net.wire import Answer, Batch, Control, Envelope, LocalView, Question, Refusal
+from soloist.net.wire import Answer, Batch, Control, Envelope, Garbled, LocalView, Muster, Question, Refusal
 
 log = logging.getLogger("soloist.net")
 
@@ -72,6 +74,8 @@ over without delay, and whoever uses many locks at a time still sends few batche
 """
 LISTEN_TURNS = 4
 """How many turns of the loop what has arrived may take to be read; two are the rule."""
+REMIND_SECONDS = 5.0
+"""After so long without all members, callers' waiting is worth a line in the log."""
 ASK_SECONDS = 1.0
 """How long `inspect` waits for answers."""
 
@@ -120,7 +124,7 @@ class Node:
         lease: float | None = None,
         tls: TLS | None = None,
         secret: str | bytes | None = None,
-        data_dir: str | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
         transport: Transport | None = None,
         insecure: bool = False,
         locality: int = 1,
@@ -138,15 +142,16 @@ class Node:
         self.lock_card = _card(algorithm, "1")
         self.semaphore_card = _card(semaphore_algorithm, "K")
         self.locality = locality
-        self.data_dir = data_dir
+        self._data = DataDirectory(data_dir, cluster, name) if data_dir is not None else None
         key = secret.encode() if isinstance(secret, str) else secret or b""
-        incarnation = os.urandom(8).hex()
-        algorithms = f"{algorithm} {semaphore_algorithm}"
-        identity = Identity(cluster, name, algorithms, incarnation, key)
         self.transport: Transport = transport or TcpTransport(
-            identity, {peer: address(where) for peer, where in peers.items()}, tls, insecure, shortcut
+            name, {peer: address(where) for peer, where in peers.items()}, key, tls, insecure, shortcut
         )
-        self.epoch = 0
+        algorithms = f"{algorithm} {semaphore_algorithm}"
+        who = Who(cluster, name, algorithms, tuple(self.members), incarnation(), origin=0)
+        self.beginning = Beginning(who, self._say, self._begin_all)
+        self.epoch = self.origin = 0
+        """Once the cluster has begun: the first half of all fences, and the fence that is below them all."""
         self.stats = Stats()
         self.observers: list[Observer] = []
         self.instances: dict[str, Instance] = {}
@@ -177,6 +182,7 @@ class Node:
         self._answered: dict[int, asyncio.Event] = {}
         self._question = 0
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._reminder: asyncio.TimerHandle | None = None
         self._closed = False
         self.forked = False
         """Whether this is a copy in the child of a fork; the sockets are the parent's."""
@@ -189,12 +195,45 @@ class Node:
     # Life.
 
     async def start(self) -> Self:
+        """Go and meet the others. Whoever asks for a lock meanwhile waits until all have met."""
         self.loop = self._loop = asyncio.get_running_loop()
-        await self.transport.start(self._receive)
+        self.beginning.begin_above(max(by_clock(), self._data.open() if self._data else 0))
+        try:
+            await self.transport.start(self._receive, self.beginning)
+        except BaseException:
+            self._close_data()
+            raise
         self.usable = not self._closed
-        watch_for_absent_peers(self)
         _NODES[self.name] = self
+        self.beginning.go_on()
+        self._reminder = self.loop.call_later(REMIND_SECONDS, self._remind)
         return self
+
+    def _begin_all(self, origin: int) -> None:
+        """All members have met: from now on there are locks."""
+        beginning = self.beginning
+        try:
+            if self._data:
+                self._data.store(epoch_of(origin))
+        except OSError as error:
+            beginning.failure = f"data_dir cannot be written: {error.strerror}"
+            log.error("%s: %s", self.name, beginning.why())
+            return
+        self.epoch, self.origin = epoch_of(origin), origin
+        callers, mail = beginning.end()
+        for lock, capacity, ticket in callers:
+            try:
+                self.request(lock, capacity, ticket)
+            except LockError as error:
+                ticket.fail(error)
+        for peer, envelope in mail:
+            self._take(peer, envelope)
+        self._rouse_soon()
+        self._flush_soon()
+
+    def _remind(self) -> None:
+        if self.usable and not self.beginning.over:
+            log.warning("%s: nobody is let in yet; %s", self.name, self.beginning.why())
 
     async def close(self) -> None:
         """Leave. Whoever still holds a lock here loses it; whoever waits gets `NodeClosed`."""
@@ -207,18 +246,30 @@ class Node:
         for hold in [hold for holds in self.holds.values() for hold in holds]:
             hold.lose("the node was closed")
         for instance in self.instances.values():
-            instance.fail(NodeClosed(f"node {self.name!r} was closed while {instance.lock!r} was waited for"))
+            instance.fail(self._closed_while(instance.lock))
+        for lock, _, ticket in self.beginning.end()[0]:
+            ticket.fail(self._closed_while(lock))
         self._rouse_soon()
         if _NODES.get(self.name) is self:
             del _NODES[self.name]
+        if self._reminder:
+            self._reminder.cancel()
         if not self.forked:
             await self.transport.close()
+            self._close_data()
+
+    def _close_data(self) -> None:
+        if self._data:
+            self._data.close()
 
     async def __aenter__(self) -> Self:
         return await self.start()
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+    def _closed_while(self, lock: str) -> NodeClosed:
+        return NodeClosed(f"node {self.name!r} was closed while {lock!r} was waited for")
 
     def check_usable(self) -> None:
         """Raise if this node is no longer, or is in the child of a fork, where its connections are not."""
@@ -290,9 +341,19 @@ class Node:
         busy = [view for found in views.values() for view in found if view.holding or view.waiting]
         return sorted(busy, key=lambda view: (view.lock, view.node))
 
+    def descriptors(self) -> list[int]:
+        """The files that belong to this node alone."""
+        return self.transport.descriptors() + (self._data.descriptors() if self._data else [])
+
     def missing(self) -> list[str]:
         """Peers that cannot be reached at this moment."""
         return sorted(set(self.members) - {self.name} - self.transport.connected())
+
+    def trouble(self) -> str:
+        """Why callers may have to wait, though nobody holds what they want: in words, or nothing."""
+        missing = [peer for peer in self.missing() if peer not in self.beginning.troubles]
+        away = [f"not connected: {', '.join(missing)}"] if missing and self.beginning.over else []
+        return "; ".join([*away, *filter(None, [self.beginning.why()])])
 
     # What locks ask of their node.
 
@@ -300,6 +361,9 @@ class Node:
         """For a caller who has checked that this node is usable."""
         instance = self.instances.get(lock)
         if instance is None or instance.capacity != capacity:
+            if not self.beginning.over:
+                self.beginning.wait(lock, capacity, ticket)
+                return
             if instance is None and lock not in self.asleep and begins(self._card_for(capacity)):
                 self._wake(lock, capacity)
             instance = self._instance(lock, capacity)
@@ -321,8 +385,12 @@ class Node:
         return len(instance.inside) if instance else 0
 
     def withdraw(self, lock: str, ticket: Ticket) -> None:
-        if not self._closed and not ticket.gone:
+        if self._closed or ticket.gone:
+            return
+        if self.beginning.over:
             self.instances[lock].withdraw(ticket)
+        else:
+            ticket.gone = True
 
     def deaf(self, instance: Instance) -> bool:
         """Callers here have taken this lock so often in a row that it is time to look: does somebody else want it?
@@ -419,7 +487,16 @@ class Node:
         layout = Layout.of(lock, len(self.members), self.me, capacity)
         make_port = port_for(self.observers, lock)
         self.instances[lock] = instance = Instance(
-            lock, card, layout, self._effects, self.epoch, self.locality, make_port, self._call_later, asleep
+            lock,
+            card,
+            layout,
+            self._effects,
+            self.epoch,
+            counter_of(self.origin),
+            self.locality,
+            make_port,
+            self._call_later,
+            asleep,
         )
         return instance
 
@@ -513,22 +590,11 @@ class Node:
         if self._closed:
             return
         self._hearing = True
-        number = self._numbers.get(peer)
         try:
             for batch in batches:
                 self.stats.messages_received += len(batch.envelopes)
                 for envelope in batch.envelopes:
-                    if envelope.epoch != self.epoch:
-                        continue  # of another generation: whatever it was about is over
-                    try:
-                        instance = self.instances.get(envelope.lock)
-                        if instance is None or instance.capacity != envelope.capacity:
-                            instance = self._instance_for(peer, envelope)
-                        if len(envelope.body) > len(WAKE):  # or else all it says is that the lock exists
-                            instance.deliver(number, envelope)
-                    except Exception as error:  # whatever a peer may say: the rest of the batch is still good
-                        what = "%s: a message of %s about %r was dropped: %r"
-                        log.error(what, self.name, peer, envelope.lock, error)
+                    self._take(peer, envelope)
                 for said in batch.control:
                     self._heard(peer, said)
             self._hearing = False
@@ -547,6 +613,22 @@ class Node:
                 self._rouse_soon()
             if self._outgoing or self._control:  # something failed before they were sent
                 self._flush_soon()
+
+    def _take(self, peer: str, envelope: Envelope) -> None:
+        """One message of one lock."""
+        if envelope.epoch != self.epoch:
+            if not self.beginning.over:
+                self.beginning.keep(peer, envelope)  # from one who knows already that all have met
+            return  # of another company: whatever it was about is over
+        try:
+            instance = self.instances.get(envelope.lock)
+            if instance is None or instance.capacity != envelope.capacity:
+                instance = self._instance_for(peer, envelope)
+            if len(envelope.body) > len(WAKE):  # or else all it says is that the lock exists
+                instance.deliver(self._numbers.get(peer), envelope)
+        except Exception as error:  # whatever a peer may say: the rest of the batch is still good
+            what = "%s: a message of %s about %r was dropped: %r"
+            log.error(what, self.name, peer, envelope.lock, error)
 
     def _rouse_soon(self) -> None:
         """Let those go on who need wait no longer, in the next turn of the loop."""
@@ -599,6 +681,10 @@ class Node:
             self._answer(peer, said)
         elif isinstance(said, Refusal):
             self._refused(peer, said)
+        elif isinstance(said, Muster):
+            self.beginning.hear(peer, said)
+        elif isinstance(said, Garbled):
+            self._garbled(peer, said.lock)
         elif said.number in self._questions:
             views = self._partial.setdefault((said.number, peer), [])
             views += said.views
@@ -616,6 +702,12 @@ class Node:
         """Without that peer nobody here will be let in."""
         if instance := self._known(refusal.lock):
             instance.fail(_mismatch(refusal.lock, instance.capacity, f"{refusal.capacity} at {peer}"))
+
+    def _garbled(self, peer: str, lock: str) -> None:
+        """What was lost may have been a token: nobody may go on with this lock as if nothing had happened."""
+        if instance := self._known(lock):
+            words = f"{lock!r} is out of order: between {self.name!r} and {peer!r} something was said that cannot be read"
+            instance.fail(ProtocolError(words))
 
     def _views(self, lock: str) -> list[LocalView]:
         """Of one lock (and the semaphore of that name), or of all that somebody here wants or has."""
@@ -638,9 +730,18 @@ _ALL: WeakSet[Node] = WeakSet()
 
 
 def _forked() -> None:
-    """In the child of a fork no node is usable that was there before."""
+    """In the child of a fork no node is usable that was there before, and none of its connections is kept open.
+
+    A socket that a child keeps would still seem alive when its node has gone. It is not closed but replaced: its number
+    may not be used for another file while an object here believes that it is its own.
+    """
     for node in _ALL:
         node.forked, node.usable = True, False
+        with contextlib.suppress(OSError):
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for number in node.descriptors():
+                os.dup2(nothing, number, inheritable=False)
+            os.close(nothing)
 
 
 if hasattr(os, "register_at_fork"):

@@ -19,9 +19,13 @@ MANY, MUCH = 64, 1 << 20
 
 
 class Session:
-    """Our end of the link to one peer."""
+    """Our end of the link to one incarnation of a peer."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """As if nothing had been said: the peer is another process than before, and what was for that one is void."""
         self.sent = 0
         self.received = 0
         self.acknowledged = 0

@@ -1,7 +1,8 @@
-"""Sockets: one connection a pair of nodes, made again when it breaks, with nothing lost in between.
+"""Sockets: one connection per pair of nodes, made again when it breaks, with nothing lost in between.
 
-Of two nodes the one whose name comes first dials. A connection counts once both sides have shown who they are;
-until then a stranger can do no more than occupy one of a few places for a few seconds.
+Of two nodes the one whose name comes first dials; the other does so only if it is not called. A connection counts once
+both sides have shown who they are; until then a stranger can do no more than occupy one of a few places for a few
+seconds.
 """
 
 from __future__ import annotations
@@ -14,34 +15,30 @@ import select
 import socket
 import ssl
 import stat
+import time
 from collections.abc import Mapping
-from functools import partial
-from typing import Any, cast
-
-import msgspec
+from typing import Any
 
 from soloist.core import ProtocolError, UsageError
-from soloist.net import handshake
 from soloist.net import shortcut as shortcuts
+from soloist.net.connection import HANDSHAKE_SECONDS, Connection
 from soloist.net.handshake import Hello, Identity
-from soloist.net.security import TLS, Address, check_certificate
+from soloist.net.porch import Porch, Visitor
+from soloist.net.security import TLS, Address
 from soloist.net.session import Session
-from soloist.net.shortcut import same_user
-from soloist.net.transport import Link, Receive
-from soloist.net.wire import Frames, decode_batch, encode, frame, length_of
+from soloist.net.transport import Link, Meeting, Receive
 
 log = logging.getLogger("soloist.net")
 
-HANDSHAKE_SECONDS = 5.0
-HANDSHAKE_FRAME = 4096
 STRANGERS = 64
 """Connections that may be unproven at one time."""
 ACKNOWLEDGE_SECONDS = 0.05
 GOODBYE_SECONDS = 1.0
-SILENCE_SECONDS = 10.0
-"""How long a host may leave bytes unanswered before the connection is made anew: by default a quarter of an hour."""
-ACKNOWLEDGE_BATCHES = 32
 FIRST_RETRY, LAST_RETRY = 0.02, 1.0
+PATIENCE_SECONDS = 2.0
+"""How long we wait for a peer that should call us before we call it."""
+REPEAT_SECONDS, MOST_REPEATED = 60.0, 1000
+"""When the same warning is logged again, and how many are remembered for that."""
 
 
 class Peer(Session):
@@ -52,8 +49,13 @@ class Peer(Session):
         self.name, self.address = name, address
         self.connection: Connection | None = None
         self.incarnation: str | None = None
-        self.lost = asyncio.Event()
+        """Of the process that bears this name, as far as we have met it."""
+        self.absent = asyncio.Event()
+        """Set while there is no connection."""
+        self.absent.set()
         self.connections = 0
+        self.trouble = ""
+        """Why there is no connection, as it was last said."""
 
 
 class TcpTransport:
@@ -61,26 +63,31 @@ class TcpTransport:
 
     def __init__(
         self,
-        identity: Identity,
+        name: str,
         addresses: Mapping[str, Address],
+        secret: bytes = b"",
         tls: TLS | None = None,
         insecure: bool = False,
         shortcut: bool = True,
     ) -> None:
-        self.identity = identity
-        self.listen = addresses[identity.node]
-        self.peers = {name: Peer(name, where) for name, where in addresses.items() if name != identity.node}
+        self.name, self.secret = name, secret
+        self.listen = addresses[name]
+        self.peers = {peer: Peer(peer, where) for peer, where in addresses.items() if peer != name}
         self.tls = tls
         self.shortcut = shortcut and not tls  # certificates belong to TCP
-        if not (tls or identity.secret or insecure or all(a.local for a in addresses.values())):
+        if not (tls or secret or insecure or all(a.local for a in addresses.values())):
             far = next(str(a) for a in addresses.values() if not a.local)
             raise UsageError(
                 f"{far} is not on this host: give tls= or secret=, or insecure=True if everybody there is trusted"
             )
         self.receive: Receive = lambda peer, batch: None
-        self.servers: list[asyncio.Server] = []
+        self.meeting: Meeting
+        self.identity: Identity
+        self.warned: dict[str, float] = {}
+        """What was logged, and when."""
+        self.servers: list[asyncio.Server | Porch] = []
         self.dialling: list[asyncio.Task[None]] = []
-        self.strangers: dict[Connection, None] = {}
+        self.strangers: dict[Connection | Visitor, None] = {}
         """Connections that are not proven yet, oldest first."""
         self.space = memoryview(bytearray(64 * 1024))
         """Where all connections read into: what has arrived is dealt with before anything else is read."""
@@ -89,68 +96,77 @@ class TcpTransport:
         self.readable: Any = None
         """The sockets of our peers, to see without a turn of the loop whether one has something for us."""
 
-    async def start(self, receive: Receive) -> None:
-        self.receive = receive
+    async def start(self, receive: Receive, meeting: Meeting) -> None:
+        self.receive, self.meeting = receive, meeting
+        self.identity = Identity(meeting.who, self.secret)
         self.readable = select.epoll() if hasattr(select, "epoll") else select.poll()
-        loop = asyncio.get_running_loop()
-        context = self.tls.server() if self.tls else None
-        accept = lambda: Connection(self, None)  # noqa: E731
         try:
-            if self.listen.unix:
-                _make_room_for_socket(self.listen.host)
-                self.servers.append(await loop.create_unix_server(accept, self.listen.host))
-            else:
-                server = await loop.create_server(
-                    accept,
-                    self.listen.host,
-                    self.listen.port,
-                    ssl=context,
-                    ssl_handshake_timeout=HANDSHAKE_SECONDS if context else None,
-                    start_serving=False,
-                )
-                self.servers.append(server)
-                if self.shortcut and (name := shortcuts.name_of(self.listen)):
-                    with contextlib.suppress(OSError):  # somebody has taken the name: there is TCP
-                        self.servers.append(await loop.create_unix_server(accept, name))
-                await server.start_serving()  # last: whoever finds us finds the shortcut, too
+            await self._listen()
         except OSError as error:
             self._drop_all()
             raise UsageError(f"cannot listen at {self.listen}: {os.strerror(error.errno or 0)}") from None
         for peer in self.peers.values():
-            if self.identity.node < peer.name:
-                self.dialling.append(asyncio.create_task(self._dial(peer), name=f"dial {peer.name}"))
+            self.dialling.append(asyncio.create_task(self._dial(peer), name=f"dial {peer.name}"))
+
+    async def _listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        accept = lambda: Connection(self, None)  # noqa: E731
+        if self.listen.unix:
+            _make_room_for_socket(self.listen.host)
+            self.servers.append(await loop.create_unix_server(accept, self.listen.host))
+            return
+        if self.tls:
+            self.servers.append(await Porch(self, self.tls.server()).open())
+            return
+        server = await loop.create_server(accept, self.listen.host, self.listen.port, start_serving=False)
+        self.servers.append(server)
+        if self.shortcut and (name := shortcuts.name_of(self.listen)):
+            with contextlib.suppress(OSError):  # somebody has taken the name: there is TCP
+                self.servers.append(await loop.create_unix_server(accept, name))
+        await server.start_serving()  # last: whoever finds us finds the shortcut, too
 
     async def _dial(self, peer: Peer) -> None:
+        """Call a peer whenever there is no connection; one that should call us only if it does not."""
+        patience = 0.0 if self.name < peer.name else PATIENCE_SECONDS
+        retry = 0.0
+        by_shortcut = self.shortcut
+        while True:
+            await peer.absent.wait()
+            await asyncio.sleep(patience + retry)
+            if peer.connection:
+                continue
+            before = peer.connections
+            sock = shortcuts.connect(peer.address) if by_shortcut else None
+            try:
+                await self._call(peer, sock)
+            except (OSError, ValueError) as error:  # ValueError: a name that cannot be in a certificate
+                if isinstance(error, ValueError | ssl.SSLError):
+                    self.trouble(peer.name, str(error))
+                else:
+                    log.debug("%s: cannot connect to %s: %s", self.name, peer.name, error)
+            connected = peer.connections > before
+            by_shortcut = self.shortcut and (
+                sock is None or connected
+            )  # or else it was there, and led to nothing
+            retry = FIRST_RETRY if connected else min(2 * retry + FIRST_RETRY, LAST_RETRY)
+
+    async def _call(self, peer: Peer, sock: socket.socket | None) -> None:
+        """One connection, until it is open or never will be."""
         loop = asyncio.get_running_loop()
         context = self.tls.client() if self.tls else None
-        retry = FIRST_RETRY
-        in_vain = False
-        """Whether the shortcut was there the last time, and led to nothing."""
-        while True:
-            peer.lost.clear()
-            before = peer.connections
-            sock = shortcuts.connect(peer.address) if self.shortcut and not in_vain else None
-            try:
-                make = lambda: Connection(self, peer)  # noqa: E731
-                async with asyncio.timeout(HANDSHAKE_SECONDS):
-                    if sock:
-                        await loop.create_unix_connection(make, sock=sock)
-                    elif peer.address.unix:
-                        await loop.create_unix_connection(make, peer.address.host)
-                    else:
-                        name = peer.name if context else None
-                        await loop.create_connection(
-                            make, peer.address.host, peer.address.port, ssl=context, server_hostname=name
-                        )
-                await peer.lost.wait()
-            except (OSError, ValueError) as error:  # ValueError: a name that cannot be in a certificate
-                refused = isinstance(error, ValueError | ssl.SSLError)
-                level = logging.WARNING if refused else logging.DEBUG
-                log.log(level, "%s: cannot connect to %s: %s", self.identity.node, peer.name, error)
-            connected = peer.connections > before
-            in_vain = sock is not None and not connected
-            retry = FIRST_RETRY if connected else min(2 * retry, LAST_RETRY)
-            await asyncio.sleep(retry)
+        connection = Connection(self, peer)
+        make = lambda: connection  # noqa: E731
+        async with asyncio.timeout(HANDSHAKE_SECONDS):
+            if sock:
+                await loop.create_unix_connection(make, sock=sock)
+            elif peer.address.unix:
+                await loop.create_unix_connection(make, peer.address.host)
+            else:
+                name = peer.name if context else None
+                await loop.create_connection(
+                    make, peer.address.host, peer.address.port, ssl=context, server_hostname=name
+                )
+        await connection.settled.wait()
 
     def link(self, peer: str) -> Link:
         return self.peers[peer].send
@@ -217,7 +233,7 @@ class TcpTransport:
 
     # What connections report.
 
-    def made(self, connection: Connection) -> None:
+    def made(self, connection: Connection | Visitor) -> None:
         """A connection begins. If too many are not proven, the oldest of them has to go."""
         accepted = [stranger for stranger in self.strangers if stranger.dialled is None]
         if len(accepted) >= STRANGERS:
@@ -226,23 +242,27 @@ class TcpTransport:
         self.strangers[connection] = None
 
     def opened(self, connection: Connection, theirs: Hello) -> None:
-        """Both sides are proven: the link goes on where it was."""
-        peer = self.peers[theirs.node]
-        if peer.incarnation not in (None, theirs.incarnation):
-            raise ProtocolError(
-                f"{theirs.node!r} has been restarted and knows nothing of the locks it shared; restart all nodes"
-            )
-        peer.resume(theirs.received)
-        peer.incarnation = theirs.incarnation
+        """Both sides are proven: the link goes on where it was, or begins, if one of them is another than before."""
+        who = theirs.who
+        peer = self.peers[who.node]
+        if refusal := self.meeting.refusal(who):  # it was none when we looked
+            raise ProtocolError(refusal)
+        if peer.incarnation != who.incarnation:
+            peer.begin()
+        peer.resume(theirs.received if theirs.met == self.identity.who.incarnation else 0)
+        peer.incarnation = who.incarnation
         if peer.connection:
             peer.connection.hang_up()
         peer.connection = connection
         peer.connections += 1
-        connection.peer = peer
+        peer.absent.clear()
+        peer.trouble = ""
+        connection.peer, connection.open = peer, True
         with contextlib.suppress(AttributeError, OSError, ValueError):  # it is a help, and no more
             self.readable.register(connection.socket, select.POLLIN)
         connection.resume_writing()
-        log.info("%s: connected to %s", self.identity.node, peer.name)
+        log.info("%s: connected to %s", self.name, peer.name)
+        self.meeting.met(who)
 
     def closed(self, connection: Connection) -> None:
         self.strangers.pop(connection, None)
@@ -251,175 +271,34 @@ class TcpTransport:
                 self.readable.unregister(connection.socket)
             if peer.connection is connection:
                 peer.connection = peer.write = None
-                log.info("%s: connection to %s is gone", self.identity.node, peer.name)
-            peer.lost.set()
+                peer.absent.set()
+                log.info("%s: connection to %s is gone", self.name, peer.name)
 
+    def trouble(self, name: str, why: str, mismatch: bool = False) -> None:
+        """There is no link to that peer, for a reason that is said once, and told to those who wait."""
+        peer = self.peers[name]
+        if peer.connection:
+            return  # somebody else, or an attempt that came too late
+        if why != peer.trouble:
+            peer.trouble = why
+            log.warning("%s: no connection to %s: %s", self.name, name, why)
+        self.meeting.trouble(name, why, mismatch)
 
-class Connection(asyncio.BufferedProtocol):
-    """One connection: a handshake, then batches."""
-
-    def __init__(self, transport: TcpTransport, dialled: Peer | None) -> None:
-        self.owner = transport
-        self.peer = dialled
-        self.dialled = dialled
-        self.space = transport.space
-        self.get_buffer = partial({0: self.space}.get, 0)  # type: ignore[method-assign, assignment]
-        """Always our space, whatever the size: a call less for each message than a method."""
-        self.frames = Frames(HANDSHAKE_FRAME)
-        self.ours: Hello | None = None
-        self.theirs: Hello | None = None
-        self.open = False
-        self.wire: asyncio.Transport | None = None
-        self.timeout: asyncio.TimerHandle | None = None
-        self.told = 0
-        """The last batch of which the peer knew that we have it, when we last looked."""
-
-    # What asyncio reports.
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.wire = cast(asyncio.Transport, transport)  # uvloop's are not of this class, but do the same
-        sock = self.socket = transport.get_extra_info("socket")
-        if sock and sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(SILENCE_SECONDS * 1000))
-        self.owner.made(self)
-        by_shortcut = sock and sock.family == socket.AF_UNIX and not (self.dialled or self.owner.listen.unix)
-        if by_shortcut and not same_user(sock):
-            self.refuse("it belongs to another user")
+    def warn(self, what: str, where: str = "") -> None:
+        """Log it, once in a while. From where it came may differ each time."""
+        now = time.monotonic()
+        if now - self.warned.get(what, -REPEAT_SECONDS) < REPEAT_SECONDS:
             return
-        loop = asyncio.get_running_loop()
-        self.timeout = loop.call_later(HANDSHAKE_SECONDS, self.refuse, "it did not show who it is in time")
-        if self.dialled:
-            self._say_hello(self.dialled)
+        if len(self.warned) >= MOST_REPEATED:
+            self.warned.clear()
+        self.warned[what] = now
+        log.warning("%s: %s%s", self.name, what, f" ({where})" if where else "")
 
-    def buffer_updated(self, nbytes: int) -> None:
-        space, frames = self.space, self.frames
-        # The rule is one whole frame. All that a message needs is in this one function, and so on its way down:
-        # whoever is woken for a message has nothing of ours in its caches, and each call costs microseconds.
-        whole = nbytes >= 4 and not frames.buffer and length_of(space)[0] == nbytes - 4
-        batches = []
-        try:
-            for body in (space[4:nbytes],) if whole and self.open else frames.feed(space[:nbytes]):
-                peer = self.peer
-                if not self.open or peer is None:
-                    self._greet(body)
-                    continue
-                batch = decode_batch(body)
-                if batch.number == peer.received + 1 and peer.confirmed <= batch.acknowledged <= peer.sent:
-                    # As `accept` does, but for a call.
-                    peer.received += 1
-                    peer.confirmed = batch.acknowledged
-                    batches.append(batch)
-                elif peer.accept(batch):
-                    batches.append(batch)
-        except (ProtocolError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self.refuse(str(error))
-        if batches and peer:
-            self.owner.receive(peer.name, batches)
-        if (peer := self.peer) and self.open:
-            behind = peer.received - peer.acknowledged
-            if behind >= ACKNOWLEDGE_BATCHES:
-                self._acknowledge()
-            elif behind and self.owner.acknowledging is None:
-                self.told = peer.acknowledged
-                self.owner.acknowledge_later()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        if self.frames.buffer:
-            log.warning("%s: %s broke off in the middle of a frame", self.owner.identity.node, self._who())
-        if self.timeout:
-            self.timeout.cancel()
-        self.open = False
-        self.owner.closed(self)
-
-    def eof_received(self) -> None:
-        self.pause_writing()
-
-    def pause_writing(self) -> None:
-        if self.peer and self.peer.connection is self:
-            self.peer.write = None
-
-    def resume_writing(self) -> None:
-        if self.peer and self.peer.connection is self and self.wire and not self.wire.is_closing():
-            self.peer.go_on(self.wire.write)
-
-    # The handshake. The dialler says hello; the other says hello and proves itself; the dialler proves itself.
-
-    def _say_hello(self, to: Peer) -> None:
-        self.ours = handshake.hello(self.owner.identity, to.name, to.received)
-        self._put(frame(encode(self.ours)))
-
-    def _greet(self, body: memoryview) -> None:
-        me = self.owner.identity
-        if self.theirs is None:
-            self.theirs = handshake.decode_hello(body)
-            expected = self.dialled.name if self.dialled else None
-            handshake.check_hello(me, self.theirs, expected, frozenset(self.owner.peers))
-            assert self.wire
-            check_certificate(self.wire.get_extra_info("ssl_object"), self.theirs.node)
-            if self.dialled is None:
-                self._say_hello(self.owner.peers[self.theirs.node])
-                self._prove()
-            return
-        assert self.ours
-        handshake.check_proof(me, self.ours, self.theirs, handshake.decode_proof(body))
-        if self.dialled:
-            self._prove()
-        self._opened()
-
-    def _prove(self) -> None:
-        assert self.ours
-        assert self.theirs
-        self._put(frame(encode(handshake.proof(self.owner.identity, self.ours, self.theirs))))
-
-    def _opened(self) -> None:
-        assert self.theirs
-        if self.timeout:
-            self.timeout.cancel()
-        self.frames.limit = Frames().limit
-        self.open = True
-        self.owner.strangers.pop(self, None)
-        self.owner.opened(self, self.theirs)
-
-    # Batches.
-
-    def acknowledge_unless_told(self) -> bool:
-        """While batches go back, they tell the peer what we have, and nothing else need do so."""
-        assert self.peer
-        before, self.told = self.told, self.peer.acknowledged
-        if self.told != before:
-            return False
-        self._acknowledge()
-        return True
-
-    def _acknowledge(self) -> None:
-        if self.peer and self.open and (said := self.peer.acknowledgement()):
-            self._put(said)
-
-    # The end.
-
-    def refuse(self, why: str) -> None:
-        """Close this connection, say why in one line, and harm nothing else."""
-        log.warning("%s: closed the connection to %s: %s", self.owner.identity.node, self._who(), why)
-        self.hang_up()
-
-    def hang_up(self) -> None:
-        self.frames.buffer.clear()
-        self.pause_writing()
-        if self.wire:
-            self.wire.abort()
-
-    def _put(self, framed: bytes) -> None:
-        if self.wire and not self.wire.is_closing():
-            self.wire.write(framed)
-
-    def _who(self) -> str:
-        if self.peer:
-            return self.peer.name
-        where: Any = self.wire.get_extra_info("peername") if self.wire else None
-        return f"{repr(self.theirs.node) if self.theirs else 'a stranger'} at {where or 'a socket'}"
+    def descriptors(self) -> list[int]:
+        sockets: list[Any] = [sock for server in self.servers for sock in server.sockets]
+        sockets += [*self.strangers, *(peer.connection for peer in self.peers.values() if peer.connection)]
+        sockets += [self.readable] if hasattr(self.readable, "fileno") else []
+        return [number for sock in sockets if (number := sock.fileno()) >= 0]
 
 
 def _make_room_for_socket(path: str) -> None:

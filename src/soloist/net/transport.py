@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from soloist.core import UsageError
+from soloist.net.handshake import Mismatch, Who, check_config
 from soloist.net.wire import Batch, Control, Envelope, decode_batch, encode
 
 Receive = Callable[[str, list[Batch]], None]
@@ -19,14 +20,29 @@ Link = Callable[[list[Envelope], list[Control]], int]
 `backlog` of that peer."""
 
 
+class Meeting(Protocol):
+    """What a transport asks and tells of those whom it finds. See `soloist.net.beginning`."""
+
+    who: Who
+
+    def refusal(self, theirs: Who) -> str | None:
+        """Why that incarnation of a peer must not be linked to; None if it may be."""
+
+    def met(self, theirs: Who) -> None:
+        """There is a link to it, or there is one again."""
+
+    def trouble(self, peer: str, why: str, mismatch: bool) -> None:
+        """There is none: why, and whether it is configured otherwise than we are."""
+
+
 class Transport(Protocol):
     """What a node asks of a transport."""
 
-    async def start(self, receive: Receive) -> None:
+    async def start(self, receive: Receive, meeting: Meeting) -> None:
         """Begin to connect and to listen. Peers may come later."""
 
     def link(self, peer: str) -> Link:
-        """How to speak to a peer."""
+        """How to speak to a peer that was met. What is said before, or to one that is started again, is lost."""
 
     def backlog(self, peer: str) -> int:
         """Bytes that the peer has not acknowledged."""
@@ -36,6 +52,9 @@ class Transport(Protocol):
 
     def unread(self) -> bool:
         """Whether something has arrived that the next turns of the loop will deliver. Cheap."""
+
+    def descriptors(self) -> list[int]:
+        """The files that the child of a fork must not keep."""
 
     async def close(self) -> None: ...
 
@@ -47,58 +66,87 @@ class MemoryHub:
     """
 
     def __init__(self) -> None:
-        self.receivers: dict[str, Receive] = {}
-        self.waiting: dict[str, list[tuple[str, bytes]]] = {}
-        self.unread: dict[str, int] = {}
-        """How much is on its way, by receiver."""
+        self.present: dict[str, MemoryTransport] = {}
 
     def transport(self, node: str) -> MemoryTransport:
         return MemoryTransport(self, node)
 
-    def post(self, sender: str, to: str, body: bytes) -> None:
-        if to in self.receivers:
-            self.unread[to] = self.unread.get(to, 0) + 1
-            asyncio.get_running_loop().call_soon(self._deliver, sender, to, body)
-        else:
-            self.waiting.setdefault(to, []).append((sender, body))
-
-    def _deliver(self, sender: str, to: str, body: bytes) -> None:
-        self.unread[to] -= 1
-        if receive := self.receivers.get(to):
-            receive(sender, [decode_batch(body)])
-
-    def join(self, node: str, receive: Receive) -> None:
-        if node in self.receivers:
-            raise UsageError(f"node {node!r} is in this hub already")
-        self.receivers[node] = receive
-        for sender, body in self.waiting.pop(node, []):
-            self.post(sender, node, body)
+    def join(self, newcomer: MemoryTransport) -> None:
+        if newcomer.node in self.present:
+            raise UsageError(f"node {newcomer.node!r} is in this hub already")
+        others = list(self.present.values())
+        self.present[newcomer.node] = newcomer
+        for other in others:
+            introduce(newcomer, other)
 
 
 class MemoryTransport:
     """One node's place in a hub."""
 
+    receive: Receive
+    meeting: Meeting
+
     def __init__(self, hub: MemoryHub, node: str) -> None:
         self.hub, self.node = hub, node
+        self.peers: dict[str, MemoryTransport] = {}
+        self.coming = 0
+        """How much is on its way to us."""
 
-    async def start(self, receive: Receive) -> None:
-        self.hub.join(self.node, receive)
+    async def start(self, receive: Receive, meeting: Meeting) -> None:
+        self.receive, self.meeting = receive, meeting
+        self.hub.join(self)
 
     def link(self, peer: str) -> Link:
         def send(envelopes: list[Envelope], control: list[Control]) -> int:
-            self.hub.post(self.node, peer, encode(Batch(1, 0, envelopes, control)))
+            if there := self.peers.get(peer):
+                body = encode(Batch(1, 0, envelopes, control))
+                there.coming += 1
+                asyncio.get_running_loop().call_soon(self._deliver, there, body)
             return 0
 
         return send
+
+    def _deliver(self, there: MemoryTransport, body: bytes) -> None:
+        there.coming -= 1
+        if there.peers.get(self.node) is self:  # neither has gone meanwhile
+            there.receive(self.node, [decode_batch(body)])
 
     def backlog(self, peer: str) -> int:
         return 0
 
     def connected(self) -> set[str]:
-        return set(self.hub.receivers) - {self.node}
+        return set(self.peers)
 
     def unread(self) -> bool:
-        return bool(self.hub.unread.get(self.node))
+        return self.coming > 0
+
+    def descriptors(self) -> list[int]:
+        return []
 
     async def close(self) -> None:
-        self.hub.receivers.pop(self.node, None)
+        if self.hub.present.get(self.node) is self:
+            del self.hub.present[self.node]
+        for peer in self.peers.values():
+            peer.peers.pop(self.node, None)
+        self.peers.clear()
+
+
+def introduce(one: MemoryTransport, other: MemoryTransport) -> None:
+    """Two nodes of a hub meet, if they are of one cluster; or else both are told why not."""
+    ours, theirs = one.meeting.who, other.meeting.who
+    if ours.node not in theirs.members and theirs.node not in ours.members:
+        return  # they do not look for each other
+    why, mismatch = None, False
+    try:
+        check_config(ours, theirs)
+        why = one.meeting.refusal(theirs) or other.meeting.refusal(ours)
+    except Mismatch as error:
+        why, mismatch = str(error), True
+    for here, there in ((one, other), (other, one)):
+        if why:
+            here.meeting.trouble(there.node, why, mismatch)
+        else:
+            here.peers[there.node] = there
+    if not why:
+        one.meeting.met(theirs)
+        other.meeting.met(ours)

@@ -7,13 +7,15 @@ node had to say to a peer in one turn of its loop, with the numbers that make th
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
 
 import msgspec
 
 from soloist.core import ProtocolError
 
-VERSION = 1
+VERSION = 2
 MAX_FRAME = 4 * 1024 * 1024
 """No honest peer sends more in one turn: a longer frame closes the connection."""
 
@@ -74,7 +76,20 @@ class Refusal(msgspec.Struct, frozen=True, array_like=True, tag="no", gc=False):
     capacity: int
 
 
-Control = Question | Answer | Refusal
+class Muster(msgspec.Struct, frozen=True, array_like=True, tag="muster", gc=False):
+    """Those whom I have met, as a digest, and whether I am bound to them. See `soloist.net.birth`."""
+
+    company: bytes
+    bound: bool
+
+
+class Garbled(msgspec.Struct, frozen=True, array_like=True, tag="garbled", gc=False):
+    """What you said of this lock could not be read here, and is lost."""
+
+    lock: str
+
+
+Control = Question | Answer | Refusal | Muster | Garbled
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):
@@ -88,6 +103,41 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
 
 encode = msgspec.msgpack.Encoder().encode
 decode_batch = msgspec.msgpack.Decoder(Batch).decode
+
+
+class _Rough(msgspec.Struct, frozen=True, array_like=True):
+    """A batch of which only the numbers are read."""
+
+    number: int
+    acknowledged: int
+    envelopes: list[msgspec.Raw]
+    control: list[msgspec.Raw]
+
+
+_decode_rough = msgspec.msgpack.Decoder(_Rough).decode
+_decode_envelope = msgspec.msgpack.Decoder(Envelope).decode
+_decode_control: Callable[[msgspec.Raw], Control] = msgspec.msgpack.Decoder(Control).decode
+
+
+def salvage(body: memoryview) -> tuple[Batch, list[str]]:
+    """What can be read of a batch that cannot be read as a whole, and the locks of the envelopes that cannot.
+
+    To refuse it would be no use: its sender would send it again, for ever.
+    """
+    rough = _decode_rough(body)
+    envelopes, control, garbled = [], [], []
+    for raw in rough.envelopes:
+        try:
+            envelopes.append(_decode_envelope(raw))
+        except msgspec.MsgspecError:
+            fields: Any = msgspec.msgpack.decode(raw)
+            garbled += (
+                [field for field in fields[:1] if isinstance(field, str)] if isinstance(fields, list) else []
+            )
+    for raw in rough.control:
+        with suppress(msgspec.MsgspecError):
+            control.append(_decode_control(raw))
+    return Batch(rough.number, rough.acknowledged, envelopes, control), garbled
 
 
 def frame(body: bytes) -> bytes:

@@ -1,0 +1,111 @@
+"""What a node does until its cluster is born: it lets callers wait, keeps what peers say, and knows why."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from soloist.net.birth import Birth, Newborn
+from soloist.net.errors import ConfigMismatch
+from soloist.net.handshake import Who
+from soloist.net.instance import Ticket
+from soloist.net.wire import Control, Envelope, Muster
+
+log = logging.getLogger("soloist.net")
+
+
+class Beginning:
+    """The `Meeting` of a node: whom its transport has found, and what became of that."""
+
+    def __init__(self, who: Who, say: Callable[[str, Control], None], born: Callable[[int], None]) -> None:
+        self.who = who
+        self.birth = Birth(who.node, who.members, Newborn(who.incarnation, who.origin))
+        self.say, self._born = say, born
+        self.failure = ""
+        """Why it cannot begin although all have met."""
+        self.callers: list[tuple[str, int, Ticket]] = []
+        """Those who wait for the beginning, with their lock and its capacity, in the order in which they came."""
+        self.mail: list[tuple[str, Envelope]] = []
+        """What those have said who were born before us."""
+        self.mismatches: dict[str, str] = {}
+        """Peers that are configured otherwise, and how."""
+        self.troubles: dict[str, str] = {}
+        """Why peers are not connected, as far as is known."""
+        self.over = False
+
+    # What the transport asks and tells.
+
+    def refusal(self, theirs: Who) -> str | None:
+        return self.birth.refusal(theirs.node, Newborn(theirs.incarnation, theirs.origin))
+
+    def met(self, theirs: Who) -> None:
+        self.troubles.pop(theirs.node, None)
+        self.mismatches.pop(theirs.node, None)
+        self.birth.meet(theirs.node, Newborn(theirs.incarnation, theirs.origin))
+        self.go_on()
+
+    def trouble(self, peer: str, why: str, mismatch: bool) -> None:
+        """There is no link to that peer. Before the birth, callers need not wait for one who is misconfigured."""
+        self.troubles[peer] = why
+        if mismatch and not self.over:
+            self.mismatches[peer] = why
+            callers, self.callers = self.callers, []
+            for lock, _, ticket in callers:
+                if not ticket.gone:
+                    ticket.fail(self._mismatch(lock))
+
+    # What the node asks and tells.
+
+    def begin_above(self, origin: int) -> None:
+        """Fences of earlier epochs are known of; before anybody is met."""
+        self.who = msgspec.structs.replace(self.who, origin=max(origin, self.who.origin))
+        self.birth = Birth(self.who.node, self.who.members, Newborn(self.who.incarnation, self.who.origin))
+
+    def end(self) -> tuple[list[tuple[str, int, Ticket]], list[tuple[str, Envelope]]]:
+        """Callers and mail need not be kept here any longer: this is what there is."""
+        self.over = True
+        callers, mail = self.callers, self.mail
+        self.callers, self.mail = [], []
+        return [caller for caller in callers if not caller[2].gone], mail
+
+    def hear(self, peer: str, said: Muster) -> None:
+        self.birth.hear(peer, said)
+        self.go_on()
+
+    def keep(self, peer: str, envelope: Envelope) -> None:
+        """Its body lies where the next message will be read into."""
+        self.mail.append((peer, msgspec.structs.replace(envelope, body=envelope.body.copy())))
+
+    def wait(self, lock: str, capacity: int, ticket: Ticket) -> None:
+        """A caller has come too early."""
+        if self.mismatches:
+            raise self._mismatch(lock)
+        self.callers = [caller for caller in self.callers if not caller[2].gone]
+        self.callers.append((lock, capacity, ticket))
+
+    def go_on(self) -> None:
+        sends, self.birth.sends = self.birth.sends, []
+        for peer, muster in sends:
+            self.say(peer, muster)
+        if self.birth.born and not self.over and not self.failure:
+            self._born(self.birth.origin)
+
+    def why(self) -> str:
+        """What keeps callers waiting that is no holder: in words, or nothing."""
+        troubles = [f"{peer}: {why}" for peer, why in sorted(self.troubles.items())]
+        if self.over:
+            return "; ".join(troubles)
+        absent = [peer for peer in self.birth.absent if peer not in self.troubles]
+        waiting = [f"not seen yet: {', '.join(absent)}"] if absent else []
+        reasons = [self.failure] if self.failure else waiting + troubles
+        return "the cluster has not begun: " + (
+            "; ".join(reasons) or "not all members have confirmed each other"
+        )
+
+    def _mismatch(self, lock: str) -> ConfigMismatch:
+        peer, why = next(iter(sorted(self.mismatches.items())))
+        return ConfigMismatch(
+            f"{self.who.node!r} and {peer!r} do not fit: {why}", name=lock.partition(":")[2]
+        )

@@ -1,0 +1,96 @@
+"""The birth of a cluster, as a state machine without I/O: nobody is let in before all members have met, once.
+
+A member that is started again has forgotten who holds what. If it were let in among the others, or began by itself,
+there would be two tokens. So locks begin only when all members have agreed on one and the same *company*: for each
+name the incarnation, the process that bears it now.
+
+1. Whoever has met all members tells them which company that is.
+2. Whoever has heard the same from all is bound to this company, for as long as it lives, and tells them so.
+3. Whoever has heard from all that they are bound to it is born.
+
+Two companies of which somebody is born have nobody in common, for whoever is in both would be bound to both. A
+newcomer among bound ones is refused; once they all have been started again, too, there is a new company.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from soloist.net.wire import Muster, encode
+
+
+class Newborn(msgspec.Struct, frozen=True, array_like=True):
+    """One member of a company."""
+
+    incarnation: str
+    origin: int
+
+
+class Birth:
+    """What one member knows of its company."""
+
+    def __init__(self, me: str, members: Iterable[str], mine: Newborn) -> None:
+        self.me, self.members = me, sorted(members)
+        self.met: dict[str, Newborn] = {me: mine}
+        self.bound = False
+        """Whether we have confirmed those whom we have met, and shall never confirm others."""
+        self.born = False
+        self.sends: list[tuple[str, Muster]] = []
+        """What is to be said, and to whom."""
+        self._said: Muster | None = None
+        self._heard: dict[str, Muster] = {}
+        self._go_on()
+
+    def refusal(self, peer: str, theirs: Newborn) -> str | None:
+        """Why this incarnation of a peer can never belong to our company; None if it can."""
+        if not self.bound or self.met[peer] == theirs:
+            return None
+        return (
+            f"{peer!r} was started again and knows nothing of the locks that it shares with {self.me!r}; "
+            f"restart {self.me!r}, too, and all others that have not been"
+        )
+
+    def meet(self, peer: str, theirs: Newborn) -> None:
+        """There is a link to that peer. It may be another process than the one that we met before."""
+        if self.refusal(peer, theirs):
+            raise ValueError("whoever is refused is not met")
+        if self.met.get(peer) != theirs:
+            self.met[peer] = theirs
+            self._heard.pop(peer, None)
+            if self._said:
+                self.sends.append((peer, self._said))
+        self._go_on()
+
+    def hear(self, peer: str, said: Muster) -> None:
+        self._heard[peer] = said
+        self._go_on()
+
+    @property
+    def absent(self) -> list[str]:
+        """Members that we have not met."""
+        return [name for name in self.members if name not in self.met]
+
+    @property
+    def origin(self) -> int:
+        """Below all fences of this company."""
+        return max(newborn.origin for newborn in self.met.values())
+
+    def _go_on(self) -> None:
+        if self.born or self.absent:
+            return
+        others = [name for name in self.members if name != self.me]
+        heard = [self._heard.get(name) for name in others]
+        company = _digest(self.met)
+        self.bound = self.bound or all(each and each.company == company for each in heard)
+        said = Muster(company, self.bound)
+        if said != self._said:
+            self._said = said
+            self.sends += [(name, said) for name in others]
+        self.born = self.bound and all(each == said for each in heard)
+
+
+def _digest(company: Mapping[str, Newborn]) -> bytes:
+    return hashlib.sha256(encode(sorted(company.items()))).digest()

@@ -1,0 +1,280 @@
+"""One connection to a peer: a handshake, then batches."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+from soloist.core import ProtocolError
+from soloist.net import handshake
+from soloist.net.handshake import Hello, Mismatch, Proof, Sorry, Welcome
+from soloist.net.security import check_certificate
+from soloist.net.shortcut import same_user
+from soloist.net.wire import Batch, Frames, Garbled, decode_batch, encode, frame, length_of, salvage
+
+if TYPE_CHECKING:
+    from soloist.net.tcp import Peer, TcpTransport
+
+HANDSHAKE_SECONDS = 5.0
+HANDSHAKE_FRAME = 64 * 1024
+"""Bytes: a hello names all members."""
+ACKNOWLEDGE_BATCHES = 32
+SILENCE_SECONDS = 10.0
+"""How long a host may leave bytes unanswered before the connection is made anew: by default a quarter of an hour."""
+IDLE_SECONDS, PROBE_SECONDS, PROBES = 3, 2, 3
+"""When, how often and how many times an idle peer is asked whether it is there: by default after two hours."""
+MOST_WORDS = 500
+"""Characters that a peer may use to say why it refuses us."""
+MALFORMED = (ProtocolError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class Connection(asyncio.BufferedProtocol):
+    """A connection that we made (`dialled`), or that somebody made to us."""
+
+    def __init__(self, transport: TcpTransport, dialled: Peer | None) -> None:
+        self.owner = transport
+        self.peer: Peer | None = None
+        """Once the connection is open."""
+        self.dialled = dialled
+        self.space = transport.space
+        self.get_buffer = partial({0: self.space}.get, 0)  # type: ignore[method-assign, assignment]
+        """Always our space, whatever the size: a call less for each message than a method."""
+        self.frames = Frames(HANDSHAKE_FRAME)
+        self.ours: Hello | None = None
+        self.theirs: Hello | None = None
+        self.proven = False
+        """Whether the other has shown that it is who it says."""
+        self.open = False
+        self.settled = asyncio.Event()
+        """Once it is open, or never will be."""
+        self.wire: asyncio.Transport | None = None
+        self.socket: Any = None
+        self.timeout: asyncio.TimerHandle | None = None
+        self.told = 0
+        """The last batch of which the peer knew that we have it, when we last looked."""
+
+    # What asyncio reports.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.wire = cast(asyncio.Transport, transport)  # uvloop's are not of this class, but do the same
+        sock = self.socket = transport.get_extra_info("socket")
+        if sock and sock.family != socket.AF_UNIX:
+            _tune(sock)
+        self.owner.made(self)
+        by_shortcut = sock and sock.family == socket.AF_UNIX and not (self.dialled or self.owner.listen.unix)
+        if by_shortcut and not same_user(sock):
+            self.refuse("it belongs to another user")
+            return
+        loop = asyncio.get_running_loop()
+        self.timeout = loop.call_later(HANDSHAKE_SECONDS, self.refuse, "it did not show who it is in time")
+        if self.dialled:
+            self._say_hello(self.dialled.name, self.dialled)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        space, frames = self.space, self.frames
+        # The rule is one whole frame. All that a message needs is in this one function, and so on its way down:
+        # whoever is woken for a message has nothing of ours in its caches, and each call costs microseconds.
+        whole = nbytes >= 4 and not frames.buffer and length_of(space)[0] == nbytes - 4
+        batches = []
+        peer = None
+        try:
+            for body in (space[4:nbytes],) if whole and self.open else frames.feed(space[:nbytes]):
+                peer = self.peer
+                if not self.open or peer is None:
+                    self._greet(body)
+                    continue
+                try:
+                    batch = decode_batch(body)
+                except msgspec.MsgspecError:
+                    batch = self._salvage(body)
+                if batch.number == peer.received + 1 and peer.confirmed <= batch.acknowledged <= peer.sent:
+                    # As `accept` does, but for a call.
+                    peer.received += 1
+                    peer.confirmed = batch.acknowledged
+                    batches.append(batch)
+                elif peer.accept(batch):
+                    batches.append(batch)
+        except MALFORMED as error:
+            self.refuse(str(error), isinstance(error, Mismatch))
+        if batches and peer:
+            self.owner.receive(peer.name, batches)
+        if (peer := self.peer) and self.open:
+            behind = peer.received - peer.acknowledged
+            if behind >= ACKNOWLEDGE_BATCHES:
+                self._acknowledge()
+            elif behind and self.owner.acknowledging is None:
+                self.told = peer.acknowledged
+                self.owner.acknowledge_later()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self.frames.buffer:
+            self.owner.warn(f"{self._who()} broke off in the middle of a frame")
+        if self.timeout:
+            self.timeout.cancel()
+        self.open = False
+        self.settled.set()
+        self.owner.closed(self)
+
+    def eof_received(self) -> None:
+        self.pause_writing()
+
+    def pause_writing(self) -> None:
+        if self.peer and self.peer.connection is self:
+            self.peer.write = None
+
+    def resume_writing(self) -> None:
+        if self.peer and self.peer.connection is self and self.wire and not self.wire.is_closing():
+            self.peer.go_on(self.wire.write)
+
+    # The handshake.
+
+    def _say_hello(self, to: str, peer: Peer | None) -> None:
+        met, received = (peer.incarnation or "", peer.received) if peer else ("", 0)
+        self.ours = handshake.hello(self.owner.identity, to, met, received)
+        self._put(frame(encode(self.ours)))
+
+    def _greet(self, body: memoryview) -> None:
+        said = handshake.decode_greeting(body)
+        if isinstance(said, Sorry):
+            self._refused(said)
+        elif self.theirs is None and isinstance(said, Hello):
+            self._meet(said)
+        elif self.theirs and self.ours and isinstance(said, Proof) and not self.proven:
+            handshake.check_proof(self.owner.identity, self.ours, self.theirs, said)
+            self.proven = True
+            self._let_in(self.ours, self.theirs)
+        elif self.proven and self.dialled and isinstance(said, Welcome):
+            self._opened()
+        else:
+            raise ProtocolError(f"it says {type(said).__name__.lower()} out of turn")
+
+    def _meet(self, theirs: Hello) -> None:
+        self.theirs = theirs
+        handshake.check_hello(self.owner.identity.who, theirs, self.dialled.name if self.dialled else None)
+        assert self.wire
+        check_certificate(self.wire.get_extra_info("ssl_object"), theirs.who.node)
+        if self.dialled is None:
+            self._say_hello(theirs.who.node, self.owner.peers.get(theirs.who.node))
+            self._prove()
+
+    def _let_in(self, ours: Hello, theirs: Hello) -> None:
+        """It is who it says. The dialler is told what the other thinks of it; a difference both find by themselves."""
+        known = theirs.who.node in self.owner.peers
+        refusal = self.owner.meeting.refusal(theirs.who) if known else None
+        if self.dialled and not refusal:
+            self._prove()
+        if not refusal:
+            handshake.check_config(ours.who, theirs.who)
+        if refusal or not known:
+            raise ProtocolError(refusal or f"{theirs.who.node!r} is no peer of {ours.who.node!r}")
+        if not self.dialled:
+            self._put(frame(encode(Welcome())))
+            self._opened()
+
+    def _prove(self) -> None:
+        assert self.ours
+        assert self.theirs
+        self._put(frame(encode(handshake.proof(self.owner.identity, self.ours, self.theirs))))
+
+    def _opened(self) -> None:
+        assert self.theirs
+        if self.timeout:
+            self.timeout.cancel()
+        self.frames.limit = Frames().limit
+        self.owner.strangers.pop(self, None)
+        self.owner.opened(self, self.theirs)
+        self.settled.set()
+
+    def _refused(self, sorry: Sorry) -> None:
+        """Words, for our users: what follows from them is decided by what we found out ourselves."""
+        name = self.dialled.name if self.dialled else self.theirs.who.node if self.theirs else ""
+        if name in self.owner.peers:
+            why = "".join(each if each.isprintable() else "?" for each in sorry.why[:MOST_WORDS])
+            self.owner.trouble(name, why, sorry.mismatch and self.proven)
+        self.hang_up()
+
+    # Batches.
+
+    def _salvage(self, body: memoryview) -> Batch:
+        """The peer has said something that cannot be read. That harms the locks it was about, and nothing else."""
+        assert self.peer
+        batch, garbled = salvage(body)
+        self.owner.warn(f"{self.peer.name} said what cannot be read, about {garbled or 'nothing we know'}")
+        if batch.number == self.peer.received + 1 and garbled:
+            self.peer.send([], [Garbled(lock) for lock in garbled])
+            batch = msgspec.structs.replace(batch, control=[*batch.control, *map(Garbled, garbled)])
+        return batch
+
+    def acknowledge_unless_told(self) -> bool:
+        """While batches go back, they tell the peer what we have, and nothing else need do so."""
+        assert self.peer
+        before, self.told = self.told, self.peer.acknowledged
+        if self.told != before:
+            return False
+        self._acknowledge()
+        return True
+
+    def _acknowledge(self) -> None:
+        if self.peer and self.open and (said := self.peer.acknowledgement()):
+            self._put(said)
+
+    # The end.
+
+    def refuse(self, why: str, mismatch: bool = False) -> None:
+        """Close this connection, say why in one line, here and there, and harm nothing else."""
+        name = self.theirs.who.node if self.theirs else ""
+        if self.open:
+            self.owner.warn(f"closed the connection to {self._who()}: {why}")
+            self.hang_up()
+            return
+        if self.proven and name in self.owner.peers:
+            self.owner.trouble(name, why, mismatch)
+        else:
+            self.owner.warn(f"closed the connection to {self._who()}: {why}", self._where())
+        self._put(frame(encode(Sorry(why, mismatch))))
+        self.hang_up(gently=True)
+
+    def hang_up(self, gently: bool = False) -> None:
+        """At once, or once what was said last has left."""
+        self.frames.buffer.clear()
+        self.pause_writing()
+        if self.wire and gently:
+            self.wire.close()
+            asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, self.wire.abort)
+        elif self.wire:
+            self.wire.abort()
+
+    def fileno(self) -> int:
+        return self.socket.fileno() if self.socket else -1
+
+    def _put(self, framed: bytes) -> None:
+        if self.wire and not self.wire.is_closing():
+            self.wire.write(framed)
+
+    def _who(self) -> str:
+        if self.peer:
+            return self.peer.name
+        return repr(self.theirs.who.node) if self.theirs else "a stranger"
+
+    def _where(self) -> str:
+        return str(self.wire.get_extra_info("peername") or "a socket") if self.wire else ""
+
+
+def _tune(sock: Any) -> None:
+    """Small messages leave at once, and a link that is dead is known to be within seconds."""
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    wanted = {
+        "TCP_KEEPIDLE": IDLE_SECONDS,
+        "TCP_KEEPALIVE": IDLE_SECONDS,  # what macOS calls it
+        "TCP_KEEPINTVL": PROBE_SECONDS,
+        "TCP_KEEPCNT": PROBES,
+        "TCP_USER_TIMEOUT": int(SILENCE_SECONDS * 1000),  # Linux
+    }
+    for option, value in wanted.items():
+        if number := getattr(socket, option, None):
+            sock.setsockopt(socket.IPPROTO_TCP, number, value)

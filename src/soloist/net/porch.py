@@ -1,0 +1,98 @@
+"""Where connections wait whose TLS is not up yet.
+
+asyncio tells of such a connection only when TLS is up, so whoever never gets that far would not be counted. Here each
+one counts among the strangers from the moment it is accepted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from typing import TYPE_CHECKING, Self
+
+from soloist.net.connection import HANDSHAKE_SECONDS, Connection
+
+if TYPE_CHECKING:
+    from soloist.net.tcp import TcpTransport
+
+BACKLOG = 100
+OUT_OF_FILES_SECONDS = 0.1
+"""How long we wait if no connection can be accepted because this process has too many files open."""
+
+
+class Visitor:
+    """One connection that was accepted."""
+
+    dialled = None
+
+    def __init__(self, owner: TcpTransport, sock: socket.socket, context: ssl.SSLContext) -> None:
+        self.owner, self.socket = owner, sock
+        self.entering = asyncio.get_running_loop().create_task(self._enter(context), name="tls")
+
+    async def _enter(self, context: ssl.SSLContext) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            with contextlib.suppress(OSError):  # `soloist.net.security` says why
+                await loop.connect_accepted_socket(
+                    self._make, self.socket, ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
+                )
+        finally:
+            self.owner.strangers.pop(self, None)
+
+    def _make(self) -> Connection:
+        return Connection(self.owner, None)
+
+    def refuse(self, why: str) -> None:
+        self.owner.warn(f"closed the connection to a stranger: {why}")
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        self.owner.strangers.pop(self, None)
+        self.entering.cancel()
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+
+class Porch:
+    """Listens, as an `asyncio.Server` does, and counts whoever comes."""
+
+    def __init__(self, owner: TcpTransport, context: ssl.SSLContext) -> None:
+        self.owner, self.context = owner, context
+        self.sockets: list[socket.socket] = []
+        self.accepting: list[asyncio.Task[None]] = []
+
+    async def open(self) -> Self:
+        loop = asyncio.get_running_loop()
+        where = self.owner.listen
+        found = await loop.getaddrinfo(
+            where.host, where.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        for family, address in sorted({(family, address) for family, *_, address in found}):
+            sock = socket.create_server((str(address[0]), int(address[1])), family=family, backlog=BACKLOG)
+            sock.setblocking(False)
+            self.sockets.append(sock)
+            self.accepting.append(loop.create_task(self._accept(sock), name="accept"))
+        return self
+
+    async def _accept(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                sock, _ = await loop.sock_accept(listening)
+            except OSError as error:
+                self.owner.warn(f"no connection can be accepted: {error.strerror}")
+                await asyncio.sleep(OUT_OF_FILES_SECONDS)
+                continue
+            self.owner.made(Visitor(self.owner, sock, self.context))
+
+    def close(self) -> None:
+        for task in self.accepting:
+            task.cancel()
+        for sock in self.sockets:
+            asyncio.get_running_loop().call_soon(sock.close)  # once nobody waits for it
+
+
+__all__ = ["Porch", "Visitor"]

@@ -163,6 +163,21 @@ def test_status_says_who_is_there(pair: Cluster) -> None:
     assert "naimi-trehel for locks" in out
 
 
+def test_status_and_the_log_say_once_what_is_the_matter() -> None:
+    with cluster("a", "b", start=False) as found:
+        found.daemon("a")
+        found.ready("a")
+        matter = "the cluster has not begun: not seen yet: b"
+        assert found.json("status", "--name", "a")["trouble"] == matter
+        assert matter in found.say("status", "--name", "a")[1]
+        until(lambda: f"a: not connected: b; {matter}" in found.log("a"), "it is logged")
+        until(lambda: "nobody is let in yet" in found.log("a"), "the node says it, too, some seconds later")
+        found.daemon("b")
+        until(lambda: "a: connected to everybody" in found.log("a"), "they have met")
+        assert found.log("a").count("a: not connected") == 1
+        until(lambda: found.json("status", "--name", "a")["trouble"] == "", "nothing is the matter")
+
+
 def test_several_nodes_here_are_named(pair: Cluster) -> None:
     code, _, err = pair.say("status")
     assert (code, err) == (

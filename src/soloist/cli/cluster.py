@@ -181,12 +181,14 @@ def print_status(found: Status) -> None:
         "entries": str(found.entries),
         "messages": f"{found.messages_sent} sent, {found.messages_received} received",
         "reconnects": str(found.reconnects),
-        **({"leaving": found.leaving} if found.leaving else {}),
+        "leaving": found.leaving,
+        "trouble": found.trouble,
         "names": f"{found.locks} met, {found.held} held, {found.waiting} waiting, {found.clients} clients",
     }
     print(f"cluster {found.cluster}\n")
     for fact, text in facts.items():
-        print(f"  {fact:<12} {text}")
+        if text:
+            print(f"  {fact:<12} {text}")
     print()
     print_table(
         "Members",

@@ -151,6 +151,7 @@ class ControlServer:
             waiting=sum(instance.waiting for instance in instances),
             clients=len(self.clients),
             leaving=self.stopping,
+            trouble=node.trouble(),
         )
 
 

@@ -26,7 +26,7 @@ log = logging.getLogger("soloist.net")
 
 GRACE_SECONDS = 10.0
 """How long clients that hold something get to finish, when the daemon is told to stop."""
-REMIND_SECONDS = 5.0
+LOOK_SECONDS = 1.0
 FLUSH_SECONDS = 1.0
 
 
@@ -89,7 +89,7 @@ async def _serve(config: Config, name: str, grace: float) -> None:
         _warn_of_open_secret(member)
         _warn_of_open_door(config, member)
         log.info("%s: ready at %s, control socket %s", name, member.address, member.control)
-        await stack.enter_async_context(_task(_remind(node)))
+        await stack.enter_async_context(_task(_tell(node)))
         await told.wait()
 
 
@@ -151,15 +151,16 @@ async def _task(work: Coroutine[Any, Any, object]) -> AsyncIterator[asyncio.Task
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _remind(node: Node) -> None:
-    """Say whom the node waits for, as long as it does."""
+async def _tell(node: Node) -> None:
+    """Say whom the node misses, whenever that changes."""
     told: list[str] = []
     while True:
-        await asyncio.sleep(REMIND_SECONDS if told else 1.0)
+        await asyncio.sleep(LOOK_SECONDS)
         missing = node.missing()
-        if missing:
-            log.warning("%s: not connected: %s", node.name, ", ".join(missing), extra={"missing": missing})
-        elif told:
+        if missing and missing != told:
+            why = "; ".join(dict.fromkeys([f"not connected: {', '.join(missing)}", node.trouble()]))
+            log.warning("%s: %s", node.name, why, extra={"missing": missing})
+        elif told and not missing:
             log.info("%s: connected to everybody", node.name)
         told = missing
 

@@ -112,6 +112,8 @@ class Status(msgspec.Struct, frozen=True, tag="status"):
     clients: int
     leaving: str | None = None
     """Why nobody gets anything here any more."""
+    trouble: str = ""
+    """Why callers may have to wait, though nobody holds what they want."""
 
 
 class Holders(msgspec.Struct, frozen=True, tag="holders"):

@@ -16,8 +16,8 @@ import typer
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
 from soloist.core import UsageError
-from soloist.net import daemon, logs, runner
 from soloist.net import keys as key_files
+from soloist.net import logs, runner
 from soloist.net.client import ControlClient, choose
 from soloist.net.config import Config, Member, load
 from soloist.net.dialogue import Holders, Status
@@ -80,6 +80,8 @@ def node(
 
         soloist node --config cluster.toml --name b --log json --trace b.jsonl
     """
+    from soloist.net import daemon  # nobody else needs all that it loads
+
     found = read_config(config)
     member = found.member(name)
     if trace:

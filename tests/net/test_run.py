@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pty
 import select
@@ -14,7 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from soloist.net.command import Command, Ended
+
 from .daemons import SOLOIST, Cluster, alive, cluster, held, until, waiters
+from .helpers import run
 
 BEATS = "sh -c 'echo $$ > beater; {first} while :; do echo x >> beats; sleep 0.02; done' & wait"
 """A grandchild that works on, and says so."""
@@ -136,6 +140,19 @@ def test_a_command_that_is_no_program_is_said(pair: Cluster) -> None:
     assert (code, err) == (126, "soloist: cannot run ./script: Exec format error\n")
 
 
+def test_no_signal_is_lost_while_the_command_is_being_started() -> None:
+    """At whatever moment it comes: while the guardian starts, while it forks, when the command runs."""
+
+    async def scenario() -> None:
+        for number in range(30):
+            command = await Command.start(["sleep", "1000"], os.environ, 5)
+            await asyncio.sleep(number * 0.003)
+            command.signal(signal.SIGTERM)
+            assert await command.ended() == Ended(128 + signal.SIGTERM)
+
+    run(scenario())
+
+
 # With a terminal.
 
 
@@ -160,7 +177,10 @@ class Terminal:
 
     def shows(self, text: str) -> None:
         """Wait for it; what came before it is forgotten."""
-        until(lambda: self._look(text.encode()), f"{text!r} after {self.seen.decode()!r}")
+        try:
+            until(lambda: self._look(text.encode()), "")
+        except AssertionError:
+            raise AssertionError(f"{text!r} is not shown, but {self.seen.decode()!r}") from None
 
     def _look(self, text: bytes) -> bool:
         if select.select([self.screen], [], [], 0)[0]:
@@ -223,7 +243,8 @@ def test_the_command_is_in_the_foreground_and_gives_it_back(pair: Cluster) -> No
 
 def test_the_terminal_is_given_back_though_the_runner_is_killed(pair: Cluster) -> None:
     line = run_line("sh", "-c", "'echo $PPID > guardian; sleep 1000'")
-    with terminal(pair, "bash", "-c", f"{line}; read x; echo back $x; sleep 1000") as screen:
+    back = "until [ $(ps -o tpgid= -p $$) = $$ ]; do sleep 0.02; done; read x; echo back $x; sleep 1000"
+    with terminal(pair, "bash", "-c", f"{line}; {back}") as screen:
         guardian = until(lambda: words_of(pair.directory / "guardian"), "the command runs")
         os.kill(parent(int(guardian[0])), signal.SIGKILL)
         screen.shows("Killed")

@@ -79,8 +79,10 @@ class Command:
             await self._kill()
             return Ended(1, f"the guardian of {self.program} was killed, and so was {self.program}")
         finally:
-            self.process.wait()  # it has nothing more to do
             self.writer.close()
+            with contextlib.suppress(ConnectionError):
+                await self.writer.wait_closed()
+            self.process.wait()  # without us, it has nothing more to do
 
     async def _news(self) -> list[str]:
         try:

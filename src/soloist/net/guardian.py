@@ -96,32 +96,43 @@ class Guardian:
     # The command.
 
     def start(self) -> None:
-        """The command's process leads a group of its own, from before it is the command."""
+        """The command's process leads a group of its own, from before it is the command.
+
+        What is sent to it until then waits: our handlers are no place for it.
+        """
         guardian, lend = os.getpid(), not into_a_pipe()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, CAUGHT)
         self.group = os.fork()
         if self.group == 0:
-            self.become_command(guardian, lend)
+            self.become_command(guardian, lend, mask)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         with contextlib.suppress(OSError):  # it has done so itself, and may have ended since
             os.setpgid(self.group, self.group)
         if lend:
             self.terminal.lend(self.group)
 
-    def become_command(self, guardian: int, lend: bool) -> None:
+    def become_command(self, guardian: int, lend: bool, mask: set[int]) -> None:
         try:
             os.setpgid(0, 0)
             if lend:
                 self.terminal.lend(os.getpid())
             prctl(_DIE_WITH_PARENT, signal.SIGKILL)
             if os.getppid() == guardian:  # otherwise it was too late to ask
-                for number, disposition in self.dispositions.items():
-                    signal.signal(number, disposition)
-                for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which Python ignores
-                    signal.signal(number, signal.SIG_DFL)
+                self.restore_signals(mask)
                 os.execvp(self.command[0], self.command)
         except OSError as error:
             self.say(f"failed {error.errno}")
         finally:
             os._exit(NOT_EXECUTABLE)
+
+    def restore_signals(self, mask: set[int]) -> None:
+        """As the runner has them, but for those that Python ignores."""
+        for number, disposition in self.dispositions.items():
+            signal.signal(number, disposition)
+        for number in (*CAUGHT, signal.SIGPIPE, signal.SIGXFSZ):
+            if number not in CAUGHT or signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def alive(self) -> bool:
         try:
@@ -180,6 +191,7 @@ class Guardian:
             data = b""
         if not data:  # the runner is dead, and others may have the lock
             self.channel = -1
+            self.terminal.take_back(self.group)
             self.kill()
         *orders, self.heard = (self.heard + data).split(b"\n")
         for order in orders:

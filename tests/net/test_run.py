@@ -182,6 +182,11 @@ class Terminal:
         except AssertionError:
             raise AssertionError(f"{text!r} is not shown, but {self.seen.decode()!r}") from None
 
+    def copies(self, text: str) -> None:
+        """Wait until `cat` is there. (A shell may lose a signal while it starts something.)"""
+        self.type(f"{text}\n")
+        self.shows(f"{text}\r\n{text}\r\n")
+
     def _look(self, text: bytes) -> bool:
         if select.select([self.screen], [], [], 0)[0]:
             try:
@@ -219,10 +224,9 @@ def run_line(*words: str) -> str:
 def test_on_a_terminal_the_command_can_read_and_is_interrupted(pair: Cluster) -> None:
     with terminal(pair, *SHELL) as screen:
         screen.shows("ready> ")
-        screen.type(run_line("sh", "-c", "'read x; echo got $x; sleep 1000'") + "\n")
+        screen.type(run_line("cat") + "\n")
         until(lambda: held(pair, "tty"), "it holds the lock")
-        screen.type("hello\n")
-        screen.shows("got hello")
+        screen.copies("hello")
         screen.type("\x03")
         screen.shows("ready> ")
         screen.type("echo code $?\n")
@@ -293,7 +297,7 @@ def test_a_pager_behind_it_keeps_the_terminal(pair: Cluster) -> None:
     pager = "sh -c 'read x < /dev/tty; echo pager got $x; cat'"
     with terminal(pair, *SHELL) as screen:
         screen.shows("ready> ")
-        screen.type(run_line("sh", "-c", "'echo out; exec sleep 1000'") + f" | {pager}\n")
+        screen.type(run_line("sleep", "1000") + f" | {pager}\n")
         until(lambda: held(pair, "tty"), "it holds the lock")
         screen.type("one\n")
         screen.shows("pager got one")
@@ -304,11 +308,11 @@ def test_a_pager_behind_it_keeps_the_terminal(pair: Cluster) -> None:
 
 def test_ctrl_c_ends_the_script_around_it_as_it_would_without(pair: Cluster) -> None:
     with terminal(pair, *SHELL) as screen:
-        line = run_line("sh", "-c", "'echo begun; sleep 1000'")
-        (pair.directory / "script.sh").write_text(f"{line}\necho went on\n")
+        (pair.directory / "script.sh").write_text(f"{run_line('cat')}\necho went on\n")
         screen.shows("ready> ")
         screen.type("bash script.sh\n")
-        screen.shows("begun")
+        until(lambda: held(pair, "tty"), "it holds the lock")
+        screen.copies("begun")
         screen.type("\x03")
         screen.shows("ready> ")
         assert b"went on" not in screen.seen

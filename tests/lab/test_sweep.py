@@ -127,7 +127,11 @@ def test_a_number_of_sites_that_a_quorum_system_can_not_have_is_named() -> None:
     ("old", "new", "complaint"),
     [
         ("seeds = 25", "sedes = 25", "plan.toml:2: sedes: unknown key 'sedes'; did you mean seeds?"),
-        ("seeds = 25", 'seeds = "x"', "plan.toml:2: seeds: should be a whole number, not 'x'"),
+        (
+            "seeds = 25",
+            'seeds = "x"',
+            "plan.toml:2: seeds: should be a whole number or a table or a list, not text in quotes",
+        ),
         ("seeds = 25", "seeds = { count = 1, frist = 2 }", "plan.toml:2: seeds.frist: unknown key"),
         ("seeds = 25", "seeds = ", "plan.toml:2:9: "),
         ('["naimi', '["nami', "plan.toml:3: algorithms.0.name: unknown algorithm 'nami-trehel'"),

@@ -18,6 +18,7 @@ algorithm = "ricart-agrawala"
 locality = 2
 metrics = 9100
 secret_file = "secrets/{name}"
+data_dir = "data/{name}"
 
 [tls]
 certificate = "keys/{name}.pem"
@@ -53,6 +54,7 @@ def test_what_stands_at_the_top_is_for_all_and_a_node_may_differ() -> None:
     assert a.tls == TLS("/somewhere/keys/a.pem", "/somewhere/keys/ca.pem", "/somewhere/keys/a.key")
     assert (b.address, b.control, str(b.metrics)) == ("10.0.0.2:7401", Path("/run/b.sock"), "0.0.0.0:9200")
     assert b.trace == Path("/somewhere/b.jsonl")
+    assert b.data_dir == Path("/somewhere/data/b")
     assert (c.address, c.secret_file, c.tls) == (
         "unix:/run/c",
         Path("/etc/other"),
@@ -62,12 +64,16 @@ def test_what_stands_at_the_top_is_for_all_and_a_node_may_differ() -> None:
 
 def test_a_config_makes_a_node(tmp_path: Path) -> None:
     file = tmp_path / "cluster.toml"
-    file.write_text('cluster = "x"\nsecret_file = "s"\n[nodes]\na = "127.0.0.1:1"\nb = "127.0.0.1:2"\n')
+    file.write_text(
+        'cluster = "x"\nsecret_file = "s"\ndata_dir = "d"\n[nodes]\na = "127.0.0.1:1"\nb = "127.0.0.1:2"\n'
+    )
     (tmp_path / "s").write_text("hush\n")
     node = load(file).node("b")
     assert (node.name, node.members) == ("b", ["a", "b"])
     secret = node.transport.secret  # type: ignore[attr-defined]
     assert (node.beginning.who.cluster, secret) == ("x", b"hush")
+    assert node._data
+    assert node._data.path.is_relative_to(tmp_path / "d")
 
 
 NODES = '[nodes]\na = "127.0.0.1:7401"\n'
@@ -77,13 +83,13 @@ BAD = {
     '[nodes]\na = "127.0.0.1:7401"\na = "127.0.0.1:7402"\n': "cluster.toml:3:",
     "": "cluster.toml: the table [nodes] is missing",
     "[nodes]\n": "cluster.toml:1: nodes: names no node",
-    "# hm\nnodes = 3\n": "cluster.toml:2: nodes: should be a table, not a number",
+    "# hm\nnodes = 3\n": "cluster.toml:2: nodes: should be a table, not a whole number",
     "cluser = 'x'\n" + NODES: "cluster.toml:1: cluser: unknown key 'cluser'; did you mean cluster?",
     NODES + "[tls]\ncertficate = 'x'\n": "cluster.toml:4: tls.certficate: unknown key 'certficate'; did you mean certificate?",
     "[nodes.a]\nadress = 'x'\n": "cluster.toml:2: nodes.a.adress: unknown key 'adress'; did you mean address",
     "[nodes]\n\na = { adress = 'x' }\n": "cluster.toml:3: nodes.a.adress: unknown key",
     "[nodes]\na = {}\n": "cluster.toml:2: nodes.a: has no address",
-    "[nodes]\na = 7401\n": "cluster.toml:2: nodes.a: should be an address in quotes or a table, not a number",
+    "[nodes]\na = 7401\n": "cluster.toml:2: nodes.a: should be text in quotes or a table, not a whole number",
     "[nodes]\na = 'localhost'\n": "cluster.toml:2: nodes.a: address 'localhost' should read HOST:PORT",
     "[nodes]\na.address = 'x:99999'\n": "cluster.toml:2: nodes.a.address: address 'x:99999' should read",
     "[nodes]\n'a b' = '127.0.0.1:1'\n": "cluster.toml:2: nodes.a b: 'a b' is no good name",
@@ -94,12 +100,12 @@ BAD = {
     "algorithm = 'raymond-k'\n" + NODES: "cluster.toml:1: algorithm: raymond-k is for semaphores",
     "semaphore_algorithm = 'lamport'\n" + NODES: "cluster.toml:1: semaphore_algorithm: lamport is for locks",
     "locality = -1\n" + NODES: "cluster.toml:1: locality: should be a whole number from 0, not -1",
-    "locality = 1.5\n" + NODES: "cluster.toml:1: locality: should be a whole number from 0, not 1.5",
-    "insecure = 'yes'\n" + NODES: "cluster.toml:1: insecure: should be true or false, not text",
-    "shortcut = 1\n" + NODES: "cluster.toml:1: shortcut: should be true or false, not a number",
+    "locality = 1.5\n" + NODES: "cluster.toml:1: locality: should be a whole number, not a number such as 0.5",
+    "insecure = 'yes'\n" + NODES: "cluster.toml:1: insecure: should be true or false, not text in quotes",
+    "shortcut = 1\n" + NODES: "cluster.toml:1: shortcut: should be true or false, not a whole number",
     "metrics = 0\n" + NODES: "cluster.toml:1: metrics: address '127.0.0.1:0' should read HOST:PORT",
     "metrics = 'unix:/x'\n" + NODES: "cluster.toml:1: metrics: should be a port or HOST:PORT",
-    "metrics = true\n" + NODES: "cluster.toml:1: metrics: should be text in quotes, not true or false",
+    "metrics = true\n" + NODES: "cluster.toml:1: metrics: should be a whole number or text in quotes, not true or false",
     "control = 1979-05-27\n" + NODES: "cluster.toml:1: control: should be text in quotes, not a date or time",
     f"control = '/{'x' * 120}'\n" + NODES: "cluster.toml:1: control: /xxx",
     f"cluster = '{'x' * 120}'\n" + NODES: "cluster.toml: control: /",

@@ -6,138 +6,29 @@ import asyncio
 import json
 import os
 import random
+import re
+import shlex
 import shutil
 import signal
 import stat
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 
+from soloist.core import UsageError
 from soloist.net import AcquireTimeout, LockError, NodeClosed, WouldDeadlock
 from soloist.net.client import ControlClient
-from soloist.net.control import CONTROL_VERSION, Acquire, ControlServer, Hello
+from soloist.net.control import ControlServer
+from soloist.net.dialogue import CONTROL_VERSION, Acquire, Hello
 from soloist.net.wire import encode, frame
 
+from .daemons import LOOP, SECONDS, Cluster, alive, cluster, until, waiters
 from .helpers import assert_at_rest, eventually, log_lines, memory_cluster, ports, run
-
-SOLOIST = [sys.executable, "-m", "soloist"]
-SECONDS = 40.0
-"""Nothing takes that long; a test that waits for it has failed."""
-LOOP = "while :; do sleep 0.05; done"
-
-
-# Daemons as processes.
-
-
-def until(holds: Callable[[], Any], what: str) -> Any:
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        if found := holds():
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"it never came to this: {what}")
-
-
-class Cluster:
-    """A directory with a config, and the processes that were started for it."""
-
-    def __init__(self, directory: Path, addresses: dict[str, str], more: str = "") -> None:
-        self.directory = directory
-        nodes = "".join(f'{name} = "{where}"\n' for name, where in addresses.items())
-        (directory / "cluster.toml").write_text(f'cluster = "t"\n{more}[nodes]\n{nodes}')
-        self.processes: list[subprocess.Popen[str]] = []
-        self.daemons: dict[str, subprocess.Popen[str]] = {}
-
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [*SOLOIST, *words],
-            cwd=self.directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={key: value for key, value in os.environ.items() if not key.startswith("SOLOIST_")},
-        )
-        self.processes.append(process)
-        return process
-
-    def daemon(self, name: str, *words: str) -> None:
-        """Start one. Its log is read line by line, as no pipe holds more than so much."""
-        log = (self.directory / f"{name}.log").open("w")
-        self.daemons[name] = subprocess.Popen(
-            [*SOLOIST, "node", "--name", name, *words],
-            cwd=self.directory,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            text=True,
-        )
-        log.close()
-        self.processes.append(self.daemons[name])
-
-    def log(self, name: str) -> str:
-        return (self.directory / f"{name}.log").read_text()
-
-    def ready(self, *names: str) -> None:
-        for name in names:
-            until(lambda name=name: "ready" in self.log(name), f"{name} is ready: {self.log(name)}")
-
-    def say(self, *words: str) -> tuple[int, str, str]:
-        """Run a command to its end: exit code, output, errors."""
-        return self.finish(self.start(*words))
-
-    def finish(self, process: subprocess.Popen[str]) -> tuple[int, str, str]:
-        out, err = process.communicate(timeout=SECONDS)
-        return process.returncode, out, err
-
-    def json(self, *words: str) -> Any:
-        code, out, err = self.say(*words, "--json")
-        assert code == 0, err
-        return json.loads(out)
-
-    def hold(
-        self, lock: str, *options: str, first: str = "", script: str = "exec sleep 1000"
-    ) -> subprocess.Popen[str]:
-        """`soloist run`, with a command that holds on; returns when it does."""
-        command = f'{first}\necho "$$ $SOLOIST_FENCE"; {script}'
-        process = self.start("run", lock, *options, "--", "sh", "-c", command)
-        assert process.stdout
-        line = process.stdout.readline().split()
-        assert len(line) == 2, process.communicate()
-        process.child, process.fence = map(int, line)  # type: ignore[attr-defined]
-        return process
-
-    def stop(self) -> None:
-        for process in self.processes:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdout, process.stderr):
-                if pipe:
-                    pipe.close()
-
-
-@contextmanager
-def cluster(*names: str, start: bool = True, more: str = "") -> Iterator[Cluster]:
-    directory = Path(tempfile.mkdtemp(prefix="soloist-"))  # short: the path of a socket is
-    with ports(*names) as addresses:
-        found = Cluster(directory, addresses, more)
-        try:
-            if start:
-                for name in names:
-                    found.daemon(name)
-                found.ready(*names)
-            yield found
-        finally:
-            found.stop()
-            shutil.rmtree(directory)
 
 
 @pytest.fixture(scope="module")
@@ -145,14 +36,6 @@ def pair() -> Iterator[Cluster]:
     """Two daemons that no test stops."""
     with cluster("a", "b") as found:
         yield found
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs; one that is dead but not yet buried does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_run_gives_the_commands_exit_code_and_a_growing_fence(pair: Cluster) -> None:
@@ -233,15 +116,6 @@ def test_kill_9_of_a_client_that_waits_withdraws_its_request(pair: Cluster) -> N
     assert pair.finish(waiting)[1] == ""
 
 
-def waiters(found: Cluster, lock: str) -> dict[str, int]:
-    async def ask() -> dict[str, int]:
-        async with ControlClient(found.directory / "t-a.sock") as client:
-            views = (await client.holders()).views
-            return {view.node: view.waiting for view in views if view.waiting and view.lock == f"lock:{lock}"}
-
-    return run(ask())
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_reach_the_command(pair: Cluster, number: signal.Signals) -> None:
     kind = number.name.removeprefix("SIG")
@@ -249,8 +123,8 @@ def test_signals_reach_the_command(pair: Cluster, number: signal.Signals) -> Non
     trap = f"trap 'echo got {kind}; exit 5' {kind}"
     holder = pair.hold(lock, "--name", "a", first=trap, script=LOOP)
     holder.send_signal(number)
-    code, out, err = pair.finish(holder)
-    assert (code, out, err) == (5, f"got {kind}\n", "")
+    code, out, _ = pair.finish(holder)  # the shell may say what the signal did to its children
+    assert (code, out) == (5, f"got {kind}\n")
     holder = pair.hold(lock, "--name", "a")
     waiting = pair.start("run", lock, "--name", "b", "--", "echo", "never")
     until(lambda: waiters(pair, lock) == {"b": 1}, "b waits")
@@ -289,6 +163,21 @@ def test_status_says_who_is_there(pair: Cluster) -> None:
     assert "naimi-trehel for locks" in out
 
 
+def test_status_and_the_log_say_once_what_is_the_matter() -> None:
+    with cluster("a", "b", start=False) as found:
+        found.daemon("a")
+        found.ready("a")
+        matter = "the cluster has not begun: not seen yet: b"
+        assert found.json("status", "--name", "a")["trouble"] == matter
+        assert matter in found.say("status", "--name", "a")[1]
+        until(lambda: f"a: not connected: b; {matter}" in found.log("a"), "it is logged")
+        until(lambda: "nobody is let in yet" in found.log("a"), "the node says it, too, some seconds later")
+        found.daemon("b")
+        until(lambda: "a: connected to everybody" in found.log("a"), "they have met")
+        assert found.log("a").count("a: not connected") == 1
+        until(lambda: found.json("status", "--name", "a")["trouble"] == "", "nothing is the matter")
+
+
 def test_several_nodes_here_are_named(pair: Cluster) -> None:
     code, _, err = pair.say("status")
     assert (code, err) == (
@@ -309,10 +198,45 @@ def test_only_its_user_may_open_the_socket(pair: Cluster) -> None:
     assert stat.S_IMODE((pair.directory / "t-a.sock").stat().st_mode) == 0o600
 
 
+WORK = "until [ -e go ]; do sleep 0.02; done; echo done"
+"""It takes as long as the test wants."""
+
+
 def test_a_daemon_that_is_stopped_lets_its_holders_finish_first() -> None:
-    """The command is told to stop, takes its time, and only then the other node gets the lock."""
+    """Nobody else is let in there meanwhile, and it says that it is leaving; then the other node gets the lock."""
     with cluster("a", "b") as found:
-        trap = "trap 'sleep 0.5; echo done; exit 0' TERM"
+        holder = found.hold("x", "--name", "a", script=WORK)
+        waiting = found.start("run", "x", "--name", "b", "--", "sh", "-c", "echo $SOLOIST_FENCE")
+        until(lambda: waiters(found, "x") == {"b": 1}, "b waits")
+        refused = found.start("run", "x", "--name", "a", "--", "echo", "never")
+        until(lambda: waiters(found, "x") == {"a": 1, "b": 1}, "a waits, too")
+        assert found.json("status", "--name", "a")["leaving"] is None
+        found.daemons["a"].terminate()
+        assert found.finish(refused) == (1, "", "soloist: node 'a' is being stopped\n")
+        assert found.json("status", "--name", "a")["leaving"] == "node 'a' is being stopped"
+        assert "leaving" in found.say("status", "--name", "a")[1]
+        code, _, err = found.say("run", "y", "--name", "a", "--", "echo", "never")
+        assert (code, err) == (1, "soloist: node 'a' is being stopped\n")
+        (found.directory / "go").touch()
+        assert found.finish(holder) == (0, "done\n", "")
+        code, out, _ = found.finish(waiting)
+        assert code == 0
+        assert int(out) > holder.fence
+        assert found.daemons["a"].wait(SECONDS) == 0
+        assert not [path.name for path in found.directory.iterdir() if path.name.startswith("t-a.sock")]
+        assert found.say("status", "--name", "a")[0] == 1
+        assert [m["connected"] for m in found.json("status", "--name", "b")["members"]] == [False, True]
+        found.daemons["b"].send_signal(signal.SIGINT)
+        assert found.daemons["b"].wait(SECONDS) == 0
+
+
+def test_whoever_has_not_finished_in_time_is_stopped() -> None:
+    """And still has let go before the other node gets the lock."""
+    with cluster("a", "b", start=False) as found:
+        found.daemon("a", "--grace", "3")
+        found.daemon("b")
+        found.ready("a", "b")
+        trap = "trap 'sleep 0.3; echo done; exit 0' TERM"
         holder = found.hold("x", "--name", "a", first=trap, script=LOOP)
         waiting = found.start("run", "x", "--name", "b", "--", "sh", "-c", "echo $SOLOIST_FENCE")
         until(lambda: waiters(found, "x") == {"b": 1}, "b waits")
@@ -324,11 +248,21 @@ def test_a_daemon_that_is_stopped_lets_its_holders_finish_first() -> None:
         assert code == 0
         assert int(out) > holder.fence
         assert found.daemons["a"].wait(SECONDS) == 0
-        assert not [path.name for path in found.directory.iterdir() if path.name.startswith("t-a.sock")]
-        assert found.say("status", "--name", "a")[0] == 1
-        assert [m["connected"] for m in found.json("status", "--name", "b")["members"]] == [False, True]
-        found.daemons["b"].send_signal(signal.SIGINT)
-        assert found.daemons["b"].wait(SECONDS) == 0
+
+
+def test_a_second_signal_stops_a_daemon_at_once() -> None:
+    with cluster("a", start=False) as found:
+        found.daemon("a", "--grace", "1000")
+        found.ready("a")
+        holder = found.hold("x")
+        found.daemons["a"].terminate()
+        until(lambda: found.json("status", "--name", "a")["leaving"], "it is leaving")
+        assert alive(holder.child)
+        found.daemons["a"].terminate()
+        assert found.daemons["a"].wait(SECONDS) == 0
+        code, _, err = found.finish(holder)
+        assert code == 1
+        assert "'x' was lost while sh ran" in err
 
 
 def test_a_daemon_that_is_killed_takes_the_commands_of_its_clients_along() -> None:
@@ -369,6 +303,49 @@ def test_logs_traces_and_metrics_of_a_daemon() -> None:
             ("lock:x", "request"),
             ("lock:x", "enter"),
             ("lock:x", "exit"),
+        ]
+
+
+def test_a_daemon_without_a_secret_says_once_what_that_means() -> None:
+    with cluster("a", "b") as found:
+        said = "neither tls nor secret_file: every user of this host can speak as a node"
+        assert [found.log(name).count(said) for name in "ab"] == [1, 1]
+    with cluster("a", "b", start=False, more='secret_file = "keys/secret"\n') as found:
+        assert found.say("keys", "keys", "--secret") == (0, "keys/secret\n", "")
+        for name in "ab":
+            found.daemon(name)
+        found.ready("a", "b")
+        for name in "abab":
+            assert found.say("run", "x", "--name", name, "--", "true") == (0, "", "")
+        assert [found.log(name).count("secret") for name in "ab"] == [0, 0]
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "locks.md"
+
+
+def test_the_example_of_the_page_runs() -> None:
+    """Its cluster.toml, with free ports, and its commands one after the other; daemons stay until the end."""
+    text = PAGE.read_text()
+    (config,) = re.findall(r"^```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (commands,) = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    with cluster("a", "b", start=False) as found:
+        for name, where in found.addresses.items():
+            config = re.sub(rf'^{name} = ".*"$', f'{name} = "{where}"', config, flags=re.MULTILINE)
+        (found.directory / "cluster.toml").write_text(config)
+        said = []
+        for line in commands.splitlines():
+            program, verb, *words = shlex.split(line, comments=True)
+            assert program == "soloist"
+            if verb == "node":
+                found.daemon(words[-1])
+                found.ready(words[-1])
+            else:
+                code, out, err = found.say(verb, *words)
+                assert (code, err) == (0, ""), line
+                said.append(out)
+        assert "mine\n" in said
+        assert not [
+            line for line in found.log("a").splitlines() if "WARNING" in line and "connected" not in line
         ]
 
 
@@ -427,6 +404,47 @@ def test_a_client_locks_and_releases() -> None:
     run(scenario())
 
 
+def test_a_client_may_collect_several_permits_twice_at_a_time() -> None:
+    """One collection waits for the other, as it would for anybody's; that is no deadlock."""
+
+    async def scenario() -> None:
+        async with served() as (nodes, _, path), ControlClient(path) as client, ControlClient(path) as other:
+            taken = await other.acquire("s", value=4, permits=3)
+            both = [asyncio.create_task(client.acquire("s", value=4, permits=2)) for _ in range(2)]
+            await eventually(lambda: nodes[0].instances["permits:s"].waiting == 1, "both collect")
+            await other.release(taken)
+            for hold in await asyncio.gather(*both):
+                await client.release(hold)
+        assert_at_rest(nodes)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"name": ""},
+        {"name": "x" * 2000},
+        {"name": "\udcff"},
+        {"name": "x", "note": "x" * 2000},
+        {"name": "x", "timeout": -1},
+        {"name": "x", "value": 0},
+        {"name": "x", "value": 2**70},
+        {"name": "x", "value": 2, "permits": 3},
+    ],
+    ids=str,
+)
+def test_a_daemon_checks_what_it_is_asked_before_it_does_anything(asked: dict[str, Any]) -> None:
+    async def scenario() -> None:
+        async with served() as (nodes, _, path), ControlClient(path) as client:
+            with pytest.raises(UsageError):
+                await client.acquire(**asked)
+            assert not [node for node in nodes if node.instances]
+            await client.release(await client.acquire("x"))
+
+    run(scenario())
+
+
 def test_whoever_goes_leaves_nothing_behind() -> None:
     async def scenario() -> None:
         async with served() as (nodes, server, path):
@@ -481,25 +499,29 @@ def test_clients_cancelled_at_any_moment_leak_nothing() -> None:
     run(scenario())
 
 
-def test_a_stopping_daemon_evicts_and_then_refuses() -> None:
+def test_a_stopping_daemon_refuses_waits_and_then_evicts() -> None:
     async def scenario() -> None:
         async with (
             served() as (nodes, server, path),
             ControlClient(path) as client,
             ControlClient(path) as other,
         ):
-            hold = await client.acquire("x")
+            early, late = await client.acquire("x"), await client.acquire("late")
             waiting = asyncio.create_task(other.acquire("x"))
             await eventually(lambda: nodes[0].instances["lock:x"].waiting == 1)
-            draining = asyncio.create_task(server.drain(30))
-            await hold.lost.wait()
-            assert hold.why == "node 'a' is being stopped"
+            draining = asyncio.create_task(server.drain(1))
             with pytest.raises(NodeClosed, match="is being stopped"):
                 await waiting
             with pytest.raises(NodeClosed, match="is being stopped"):
                 await other.acquire("y")
+            assert (await other.status()).leaving == "node 'a' is being stopped"
+            assert len((await other.holders()).views) == 2
+            await client.release(early)
+            assert not early.lost.is_set()
+            await late.lost.wait()
+            assert late.why == "node 'a' is being stopped"
             assert not draining.done()
-            await client.release(hold)
+            await client.release(late)
             await draining
 
     run(scenario())
@@ -603,7 +625,6 @@ def test_a_client_that_does_not_read_is_dropped() -> None:
 
 def test_a_second_daemon_on_a_unix_address_is_refused_too(tmp_path: Path) -> None:
     """The claim is a lock on a file, so not even an address that could be taken over lets a second one in."""
-    from soloist.core import UsageError
     from soloist.net.config import parse
     from soloist.net.daemon import claimed
 

@@ -78,6 +78,26 @@ def test_a_node_can_be_added_later(tmp_path: Path) -> None:
     shake_hands(tls(tmp_path, "b").server(), tls(tmp_path, "a").client(), "b")
 
 
+def test_a_secret_is_written_for_its_owner_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography", None)  # it is not needed
+    monkeypatch.chdir(tmp_path)
+    assert main(["keys", "keys", "--secret"]) == 0
+    assert capsys.readouterr().out == "keys/secret\n"
+    file = tmp_path / "keys" / "secret"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert len(bytes.fromhex(file.read_text())) == 32
+    Path("cluster.toml").write_text('secret_file = "keys/secret"\n[nodes]\na = "127.0.0.1:1"\n')
+    assert load(Path("cluster.toml")).member("a").secret() == file.read_bytes().strip()
+    assert main(["keys", "keys", "--secret"]) == 2
+    assert capsys.readouterr().err == "soloist: keys/secret exists; remove it first to have it made again\n"
+    assert main(["keys", "other", "--secret"]) == 0
+    assert Path("other/secret").read_text() != file.read_text()
+    assert main(["keys", "keys"]) == 2
+    assert capsys.readouterr().err.startswith("soloist: name the nodes, or give --secret")
+
+
 def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_keys(tmp_path, ["a"])
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}

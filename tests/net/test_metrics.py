@@ -14,17 +14,20 @@ import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from soloist.core import Port, UsageError
 from soloist.net import AcquireTimeout, Node
+from soloist.net import metrics as metrics_module
+from soloist.net import node as node_module
 from soloist.net.logs import JsonLines
 from soloist.net.metrics import Metrics, Spans
 from soloist.net.observer import Observer, Wait
 from soloist.net.recording import TraceRecorder
 from soloist.net.security import Address
 
-from .helpers import eventually, memory_cluster, memory_nodes, ports, run, split, started
+from .helpers import eventually, log_lines, memory_cluster, memory_nodes, ports, run, split, started
 
 
 def figures(text: bytes) -> dict[str, float]:
@@ -105,22 +108,45 @@ async def ask(where: Address, request: bytes) -> tuple[bytes, bytes]:
 def test_metrics_over_http(tmp_path: Path) -> None:
     async def scenario(where: Address) -> None:
         node = memory_nodes("a")[0]
-        async with Metrics(node).serving(where), node, node.lock("x"):
+        async with node, Metrics(node).serving(where), node.lock("x"):
             status, body = await ask(where, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert status == b"HTTP/1.1 200 OK"
+            assert status.endswith(b" 200 OK")
             assert figures(body)["soloist_entries_total"] == 1
-            assert (await ask(where, b"HEAD /metrics HTTP/1.1\r\n\r\n")) == (b"HTTP/1.1 200 OK", b"")
-            assert (await ask(where, b"GET /secret HTTP/1.1\r\n\r\n"))[0] == b"HTTP/1.1 404 Not Found"
-            assert (await ask(where, b"POST / HTTP/1.1\r\n\r\n"))[0] == b"HTTP/1.1 405 Method Not Allowed"
-            assert (await ask(where, b"\r\n\r\n"))[0] == b""
-            assert (await ask(where, b"x" * 100_000))[0] == b""
-            assert (await ask(where, b"GET /metrics HTTP/1.1\r\n\r\n"))[0] == b"HTTP/1.1 200 OK"
+            negotiated = await ask(where, b"GET / HTTP/1.1\r\nAccept: application/openmetrics-text\r\n\r\n")
+            assert negotiated[1].endswith(b"# EOF\n")
+            assert (await ask(where, b"POST / HTTP/1.1\r\n\r\n"))[0].endswith(b" 405 Method Not Allowed")
+            await ask(where, b"\r\n\r\n")
+            await ask(where, b"x" * 100_000)
+            assert (await ask(where, b"GET /metrics HTTP/1.1\r\n\r\n"))[0].endswith(b" 200 OK")
             with pytest.raises(UsageError, match=r"cannot serve metrics at .*: Address already in use"):
                 async with Metrics(node).serving(where):
                     pass
 
     with ports("metrics") as addresses:
         run(scenario(Address(*split(addresses, "metrics"))))
+
+
+def test_whoever_connects_to_the_metrics_and_says_nothing_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_module._Handler, "timeout", 0.05)
+
+    async def scenario(where: Address) -> None:
+        node = memory_nodes("a")[0]
+        async with node, Metrics(node).serving(str(where)):
+            reader, writer = await asyncio.open_connection(where.host, where.port)
+            assert await reader.read() == b""
+            writer.close()
+            await writer.wait_closed()
+
+    with ports("metrics") as addresses:
+        run(scenario(Address(*split(addresses, "metrics"))))
+
+
+def test_a_program_that_has_metrics_can_add_those_of_its_node() -> None:
+    registry = CollectorRegistry()
+    Gauge("own", "A figure of the program.", registry=registry).set(7)
+    Metrics(memory_nodes("a")[0], registry)
+    found = figures(generate_latest(registry))
+    assert (found["own"], found["soloist_entries_total"]) == (7, 0)
 
 
 def test_without_the_package_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +165,7 @@ def test_spans_of_waits_and_holds() -> None:
 
     async def scenario() -> None:
         nodes = memory_nodes("ab")
-        nodes[0].observers.append(Spans(tracer))
+        Spans(nodes[0], tracer)
         async with started(nodes) as (a, b):
             with tracer.start_as_current_span("caller"):
                 async with a.lock("x", note="why"):
@@ -167,10 +193,14 @@ def test_spans_of_waits_and_holds() -> None:
     assert any(span.parent and span.parent.span_id == parent for span in exporter.get_finished_spans())
 
 
-def test_spans_need_no_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(Spans.if_installed()) == 1
+def test_spans_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = memory_nodes("a")[0]
+    assert node.observers == []
+    spans = Spans(node)
+    assert node.observers == [spans]
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    assert Spans.if_installed() == []
+    with pytest.raises(UsageError, match=r"pip install 'soloist\[metrics\]'"):
+        Spans(node)
 
 
 @pytest.mark.parametrize("algorithm", ["naimi-trehel", "ricart-agrawala"])
@@ -289,3 +319,17 @@ def test_json_logs_have_fields() -> None:
         "message": "a: hm",
         "lock": "orders",
     }
+
+
+def test_a_node_that_waits_for_absent_peers_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_module, "REMIND_SECONDS", 0.02)
+
+    async def scenario(peers: dict[str, str], lines: list[str]) -> None:
+        async with Node("a", peers) as node:
+            said = "a: nobody is let in yet; the cluster has not begun: not seen yet: b, c"
+            await eventually(lambda: said in lines, "it is said")
+            assert await node.lock("x").acquire(timeout=0.2) is None
+            assert len([line for line in lines if "nobody is let in" in line]) == 1
+
+    with ports("a", "b", "c") as peers, log_lines() as lines:
+        run(scenario(peers, lines))

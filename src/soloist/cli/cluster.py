@@ -16,11 +16,11 @@ import typer
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
 from soloist.core import UsageError
-from soloist.net import daemon, logs, runner
 from soloist.net import keys as key_files
+from soloist.net import logs, runner
 from soloist.net.client import ControlClient, choose
 from soloist.net.config import Config, Member, load
-from soloist.net.control import Holders, Status
+from soloist.net.dialogue import Holders, Status
 from soloist.net.errors import LockError
 from soloist.net.wire import LocalView
 from soloist.network import duration
@@ -53,7 +53,7 @@ def node(
     log: Annotated[str, typer.Option("--log", metavar="text|json", help="How to log.")] = "text",
     log_level: Annotated[str, typer.Option("--log-level", metavar="LEVEL", help="debug, info, …")] = "info",
     grace: Annotated[
-        str, typer.Option("--grace", metavar="TIME", help="What holders get to finish when told to stop.")
+        str, typer.Option("--grace", metavar="TIME", help="What holders get to finish, once told to stop.")
     ] = "10s",
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Append every step to it, as JSON lines.")
@@ -70,8 +70,9 @@ def node(
 
         nodes.b = "127.0.0.1:7402"
 
-    Told to stop, it asks those who hold something through it to finish
-    first. Logs go to standard error.
+    Told to stop, it lets nobody in any more, and those who hold something
+    through it have --grace to finish; then they are told to stop. Told again,
+    it ends at once. Logs go to standard error.
 
     Examples:
 
@@ -79,6 +80,8 @@ def node(
 
         soloist node --config cluster.toml --name b --log json --trace b.jsonl
     """
+    from soloist.net import daemon  # nobody else needs all that it loads
+
     found = read_config(config)
     member = found.member(name)
     if trace:
@@ -103,7 +106,8 @@ def run(
     ] = None,
     note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Shown by `holders`.")] = None,
     kill_after: Annotated[
-        str, typer.Option("--kill-after", metavar="TIME", help="From SIGTERM to SIGKILL if the lock is lost.")
+        str,
+        typer.Option("--kill-after", metavar="TIME", help="From SIGTERM to SIGKILL, where that is needed."),
     ] = "5s",
     json: Annotated[
         bool,
@@ -115,8 +119,13 @@ def run(
     The exit code is the command's (128 + N if signal N killed it); 1 if the
     lock was not had in time, or was lost meanwhile: then the command is
     stopped. It finds SOLOIST_LOCK and SOLOIST_FENCE in its environment: hand
-    the fence to what the lock protects. SIGINT and SIGTERM are passed on to
-    it; should this program be killed, the command is killed with it.
+    the fence to what the lock protects.
+
+    The command is its whole process group, with all that it starts: SIGINT
+    and SIGTERM are passed on to all of it, should this program be killed all
+    of it is, and the lock is free when the last of it has ended. What it
+    leaves in the background gets --kill-after to finish, and is stopped. Only
+    what calls setsid(2) escapes.
 
     Examples:
 
@@ -141,6 +150,8 @@ def run(
     _, member = find_member(config, name)
     outcome = attempt(lambda: asyncio.run(runner.run(member.control, job)))
     report(outcome, json)
+    if outcome.interrupted:
+        runner.pass_on(outcome.interrupted)
     raise typer.Exit(outcome.exit_code)
 
 
@@ -172,11 +183,14 @@ def print_status(found: Status) -> None:
         "entries": str(found.entries),
         "messages": f"{found.messages_sent} sent, {found.messages_received} received",
         "reconnects": str(found.reconnects),
+        "leaving": found.leaving,
+        "trouble": found.trouble,
         "names": f"{found.locks} met, {found.held} held, {found.waiting} waiting, {found.clients} clients",
     }
     print(f"cluster {found.cluster}\n")
     for fact, text in facts.items():
-        print(f"  {fact:<12} {text}")
+        if text:
+            print(f"  {fact:<12} {text}")
     print()
     print_table(
         "Members",
@@ -260,13 +274,16 @@ def print_holders(rows: list[dict[str, Any]]) -> None:
 
 def keys(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put them.")],
-    nodes: Annotated[list[str], typer.Argument(metavar="NODE", help="The names of the nodes.")],
+    nodes: Annotated[
+        list[str] | None, typer.Argument(metavar="NODE", help="The names of the nodes.", show_default=False)
+    ] = None,
+    secret: Annotated[bool, typer.Option("--secret", help="Write a secret for all nodes, too.")] = False,
     days: Annotated[
-        int, typer.Option("--days", metavar="D", help="How long they are good.")
+        int, typer.Option("--days", metavar="D", help="How long certificates are good.")
     ] = key_files.DAYS,
     json: Json = False,
 ) -> None:
-    """Make a test authority, and a certificate and key for each node.
+    """Make a test authority, and a certificate and key for each node; or a secret.
 
     An authority that is in DIR already is used again, so nodes can be added.
     In the cluster's file:
@@ -277,14 +294,25 @@ def keys(
 
         tls.authority = "keys/ca.pem"
 
+    or, for the secret (which proves who is who, but encrypts nothing):
+
+        secret_file = "keys/secret"
+
     Examples:
 
         soloist keys keys a b c
 
         soloist keys keys d --days 30
+
+        soloist keys keys --secret
     """
-    written = [str(path) for path in key_files.make_keys(directory, nodes, days)]
-    print_json({"written": written}) if json else print("\n".join(written))
+    if not nodes and not secret:
+        raise UsageError("name the nodes, or give --secret: otherwise there is nothing to make")
+    written = key_files.make_keys(directory, nodes, days) if nodes else []
+    if secret:
+        written.append(key_files.make_secret(directory))
+    names = [str(path) for path in written]
+    print_json({"written": names}) if json else print("\n".join(names))
 
 
 # What they share.

@@ -14,7 +14,7 @@ import msgspec
 from soloist.core import ProtocolError, UsageError
 from soloist.net import errors
 from soloist.net.config import Config, Member
-from soloist.net.control import (
+from soloist.net.dialogue import (
     CONTROL_VERSION,
     Acquire,
     AskHolders,
@@ -49,7 +49,7 @@ class RemoteHold:
         self.why = ""
 
     def lose(self, why: str) -> None:
-        self.why = why
+        self.why = self.why or why  # the first reason is the cause of others
         self.lost.set()
 
 
@@ -152,17 +152,24 @@ class ControlClient:
     async def _ask(self, number: int, request: Request) -> Any:
         if self._gone:
             raise NodeClosed(f"the daemon at {self.path} is gone")
+        try:
+            asked = frame(encode(request))
+        except (OverflowError, TypeError, UnicodeEncodeError) as error:
+            raise UsageError(f"this cannot be asked of a daemon: {error}") from None
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
-        self._say(request)
+        self._write(asked)
         try:
             return await answer
         finally:
             del self._answers[number]
 
     def _say(self, request: Request) -> None:
+        self._write(frame(encode(request)))
+
+    def _write(self, data: bytes) -> None:
         if not self._writer.is_closing():
-            self._writer.write(frame(encode(request)))
+            self._writer.write(data)
 
     async def _read(self) -> None:
         frames = Frames(ANSWER_FRAME)

@@ -8,7 +8,7 @@
     b = "127.0.0.1:7402"
     c = { address = "127.0.0.1:7403", metrics = 9103 }
 
-`control`, `metrics`, `secret_file`, `tls` and `trace` may stand at the top, for all nodes, or with a node, for that
+`control`, `data_dir`, `metrics`, `secret_file`, `tls` and `trace` may stand at the top, for all nodes, or with a node, for that
 one. In paths `{name}` is the node's name; relative ones start where the file is. Whatever is wrong is said with
 file, line and key.
 """
@@ -16,35 +16,61 @@ file, line and key.
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from soloist.algorithms import find
 from soloist.core import UsageError, unknown
-from soloist.core.toml import Keys, has, line_of
+from soloist.core.toml import Document, Keys
 from soloist.net.node import Node
 from soloist.net.security import TLS, Address, address
 
-ANYWHERE = ("control", "metrics", "secret_file", "tls", "trace")
-AT_THE_TOP = (
-    "cluster",
-    "algorithm",
-    "semaphore_algorithm",
-    "locality",
-    "insecure",
-    "shortcut",
-    "nodes",
-    *ANYWHERE,
-)
-OF_A_NODE = ("address", *ANYWHERE)
-OF_TLS = ("certificate", "authority", "key")
+T = TypeVar("T")
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Table = dict[str, Any]
 
 SOCKET_PATH = 107
 """The longest path of a Unix socket, in bytes."""
+
+
+# What the file may say.
+
+
+class _Settings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """At the top, for all nodes, or with a node."""
+
+    control: Text | None = None
+    metrics: int | Text | None = None
+    secret_file: Text | None = None
+    tls: Table | None = None
+    trace: Text | None = None
+    data_dir: Text | None = None
+
+
+class _Top(_Settings):
+    cluster: Text = "soloist"
+    algorithm: Text = "naimi-trehel"
+    semaphore_algorithm: Text = "raymond-k"
+    locality: Annotated[int, msgspec.Meta(ge=0)] = 1
+    insecure: bool = False
+    shortcut: bool = True
+    nodes: Table | None = None
+
+
+class _Node(_Settings):
+    address: Text
+
+
+class _Tls(msgspec.Struct, forbid_unknown_fields=True):
+    certificate: Text
+    authority: Text
+    key: Text | None = None
+
+
+# What it means.
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -57,6 +83,7 @@ class Member(msgspec.Struct, frozen=True):
     secret_file: Path | None = None
     tls: TLS | None = None
     trace: Path | None = None
+    data_dir: Path | None = None
 
     def secret(self) -> bytes | None:
         """What is in the secret's file; a line end after it is not part of it."""
@@ -99,6 +126,7 @@ class Config(msgspec.Struct, frozen=True):
             cluster=self.cluster,
             tls=member.tls,
             secret=member.secret(),
+            data_dir=None if member.data_dir is None else str(member.data_dir),
             insecure=self.insecure,
             locality=self.locality,
             shortcut=self.shortcut,
@@ -107,114 +135,92 @@ class Config(msgspec.Struct, frozen=True):
 
 def load(path: Path) -> Config:
     """Read and check a cluster's file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path} is not text in UTF-8") from None
-    return parse(text, path)
+    return _Reader(Document.read(path)).config()
 
 
 def parse(text: str, path: Path) -> Config:
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise _syntax(path, str(error)) from None
-    return _Reader(text, path, data).config()
-
-
-def _syntax(path: Path, message: str) -> UsageError:
-    """Say where first, as compilers do."""
-    if found := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL):
-        what, line, column = found.groups()
-        return UsageError(f"{path}:{line}:{column}: {what}")
-    return UsageError(f"{path}: {message}")
+    return _Reader(Document(text, path)).config()
 
 
 class _Reader:
     """Turns tables into a `Config`, and complains with file, line and key."""
 
-    def __init__(self, text: str, path: Path, data: dict[str, Any]) -> None:
-        self.text, self.path, self.data = text, path, data
+    def __init__(self, document: Document) -> None:
+        self.document, self.path, self.fail = document, document.path, document.fail
+        self.top = document.convert(document.data, _Top)
 
     def config(self) -> Config:
-        self._known(self.data, (), AT_THE_TOP)
-        if "nodes" not in self.data:
+        top = self.top
+        if top.nodes is None:
             raise UsageError(
                 f'{self.path}: the table [nodes] is missing; it has a line like a = "host:7401" for each'
             )
+        if not top.nodes:
+            self.fail(("nodes",), 'names no node; it has a line like a = "host:7401" for each')
         config = Config(
             path=self.path,
-            cluster=self._name(self._get("cluster", _text, "soloist"), ("cluster",)),
-            algorithm=self._algorithm("algorithm", "naimi-trehel", "1"),
-            semaphore_algorithm=self._algorithm("semaphore_algorithm", "raymond-k", "K"),
-            locality=self._get("locality", _count, 1),
-            insecure=self._get("insecure", _flag, False),
-            shortcut=self._get("shortcut", _flag, True),
-            members=self._members(),
+            cluster=self._name(top.cluster, ("cluster",)),
+            algorithm=self._algorithm("algorithm", "1"),
+            semaphore_algorithm=self._algorithm("semaphore_algorithm", "K"),
+            locality=top.locality,
+            insecure=top.insecure,
+            shortcut=top.shortcut,
+            members={name: self._member(name, value) for name, value in top.nodes.items()},
         )
         self._check_addresses(config)
         return config
 
-    def _members(self) -> dict[str, Member]:
-        nodes = self._checked(self.data["nodes"], ("nodes",), _table)
-        if not nodes:
-            self._fail(("nodes",), 'names no node; it has a line like a = "host:7401" for each')
-        return {name: self._member(name, value) for name, value in nodes.items()}
-
     def _member(self, name: str, value: Any) -> Member:
-        keys = ("nodes", self._name(name, ("nodes", name)))
-        own = {"address": value} if isinstance(value, str) else self._checked(value, keys, _address_or_table)
-        self._known(own, keys, OF_A_NODE)
-        if "address" not in own:
-            self._fail(keys, "has no address")
+        keys: Keys = ("nodes", self._name(name, ("nodes", name)))
+        short = isinstance(self.document.convert(value, str | Table, keys), str)  # type: ignore[arg-type]
+        own = self.document.convert({"address": value} if short else value, _Node, keys)
 
-        def find_setting(key: str, check: Callable[[Any], Any]) -> Any:
-            if key in own:
-                return self._checked(own[key], (*keys, key), check)
-            return self._get(key, check, None)
+        def setting(key: str) -> tuple[Any, Keys]:
+            """The node's own, or everybody's; and where it stands."""
+            mine = getattr(own, key)
+            return (mine, (*keys, key)) if mine is not None else (getattr(self.top, key), (key,))
 
         def file(key: str) -> Path | None:
-            text = find_setting(key, _text)
+            text, _ = setting(key)
             return None if text is None else self._path(text, name)
 
-        tls_keys = (*keys, "tls") if "tls" in own else ("tls",)
+        self._checked(own.address, keys if short else (*keys, "address"), address)
         return Member(
             name=name,
-            address=self._checked(
-                own["address"], keys if isinstance(value, str) else (*keys, "address"), _address
-            ),
-            control=self._control(
-                file("control"), name, (*keys, "control") if "control" in own else ("control",)
-            ),
-            metrics=find_setting("metrics", _port),
+            address=own.address,
+            control=self._control(file("control"), name, setting("control")[1]),
+            metrics=self._metrics(*setting("metrics")),
             secret_file=file("secret_file"),
-            tls=self._tls(find_setting("tls", _table), name, tls_keys),
+            tls=self._tls(*setting("tls"), name),
             trace=file("trace"),
+            data_dir=file("data_dir"),
         )
 
     def _control(self, path: Path | None, name: str, keys: Keys) -> Path:
         """By default beside the file: both the daemon and its clients read that, so they always agree."""
-        path = path or self._path(f"{self.data.get('cluster', 'soloist')}-{name}.sock", name)
+        path = path or self._path(f"{self.top.cluster}-{name}.sock", name)
         if len(bytes(path)) > SOCKET_PATH:
-            where = self._where(keys) if has(self.data, keys) else str(self.path)
             raise UsageError(
-                f"{where}: control: {path} is too long for a socket ({len(bytes(path))} bytes, "
+                f"{self.document.where(keys)}: control: {path} is too long for a socket ({len(bytes(path))} bytes, "
                 f"{SOCKET_PATH} are allowed); set control to a shorter path"
             )
         return path
 
-    def _tls(self, table: Mapping[str, Any] | None, name: str, keys: Keys) -> TLS | None:
+    def _metrics(self, value: int | str | None, keys: Keys) -> Address | None:
+        """A port on this host, or HOST:PORT for those who want to be asked from elsewhere."""
+        if value is None:
+            return None
+        found = self._checked(f"127.0.0.1:{value}" if isinstance(value, int) else value, keys, address)
+        if found.unix:
+            self.fail(keys, f"should be a port or HOST:PORT, not {value!r}")
+        return found
+
+    def _tls(self, table: Table | None, keys: Keys, name: str) -> TLS | None:
         if table is None:
             return None
-        self._known(table, keys, OF_TLS)
-        for needed in ("certificate", "authority"):
-            if needed not in table:
-                self._fail(keys, f"has no {needed}")
+        found = self.document.convert(table, _Tls, keys)
         paths = {
-            key: str(self._path(self._checked(value, (*keys, key), _text), name))
-            for key, value in table.items()
+            key: str(self._path(text, name)) for key, text in msgspec.structs.asdict(found).items() if text
         }
         return TLS(**paths)
 
@@ -222,113 +228,34 @@ class _Reader:
         seen: dict[str, str] = {}
         for name, member in config.members.items():
             if other := seen.get(member.address):
-                self._fail(("nodes", name), f"has the address of {other}, {member.address}")
+                self.fail(("nodes", name), f"has the address of {other}, {member.address}")
             seen[member.address] = name
         far = [name for name, member in config.members.items() if not address(member.address).local]
         bare = [name for name, m in config.members.items() if m.tls is None and m.secret_file is None]
         if far and bare and not config.insecure:
-            self._fail(
+            self.fail(
                 ("nodes", far[0]),
                 f"is not on this host, and {bare[0]} has neither tls nor secret_file; give one of them, "
                 "or insecure = true if everybody there is trusted",
             )
 
-    # Single values.
-
-    def _get(self, key: str, check: Callable[[Any], Any], default: Any) -> Any:
-        return self._checked(self.data[key], (key,), check) if key in self.data else default
-
-    def _checked(self, value: Any, keys: Keys, check: Callable[[Any], Any]) -> Any:
-        try:
-            return check(value)
-        except UsageError as error:
-            self._fail(keys, str(error))
-
-    def _known(self, table: Mapping[str, Any], keys: Keys, known: Collection[str]) -> None:
-        for key in table:
-            if key not in known:
-                self._fail((*keys, key), str(unknown("key", key, known)))
-
-    def _algorithm(self, key: str, default: str, capacity: str) -> str:
-        name: str = self._get(key, _text, default)
+    def _algorithm(self, key: str, capacity: str) -> str:
+        name: str = getattr(self.top, key)
         card = self._checked(name, (key,), find)
         if card.capacity != capacity:
-            self._fail((key,), f"{name} is for {'semaphores' if card.capacity == 'K' else 'locks'}")
+            self.fail((key,), f"{name} is for {'semaphores' if card.capacity == 'K' else 'locks'}")
         return name
 
     def _name(self, name: str, keys: Keys) -> str:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
-            self._fail(keys, f"{name!r} is no good name; use letters, digits, '.', '-' and '_'")
+            self.fail(keys, f"{name!r} is no good name; use letters, digits, '.', '-' and '_'")
         return name
 
     def _path(self, text: str, name: str) -> Path:
         return self.path.absolute().parent / text.replace("{name}", name)
 
-    def _where(self, keys: Keys) -> str:
-        line = line_of(self.text, keys)
-        return f"{self.path}:{line}" if line else str(self.path)
-
-    def _fail(self, keys: Keys, problem: str) -> NoReturn:
-        raise UsageError(f"{self._where(keys)}: {'.'.join(map(str, keys))}: {problem}") from None
-
-
-# What a value must be. Each returns it in the form that is used, or says what is wrong.
-
-
-def _kind(value: Any) -> str:
-    kinds = {
-        bool: "true or false",
-        str: "text",
-        int: "a number",
-        float: "a number",
-        dict: "a table",
-        list: "a list",
-    }
-    return kinds.get(type(value), "a date or time")
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise UsageError(f"should be text in quotes, not {_kind(value)}")
-    if not value:
-        raise UsageError("is empty")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise UsageError(f"should be true or false, not {_kind(value)}")
-    return value
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise UsageError(f"should be a whole number from 0, not {value!r}")
-    return value
-
-
-def _table(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise UsageError(f"should be a table, not {_kind(value)}")
-    return value
-
-
-def _address_or_table(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise UsageError(f"should be an address in quotes or a table, not {_kind(value)}")
-    return value
-
-
-def _address(value: Any) -> str:
-    address(_text(value))
-    return str(value)
-
-
-def _port(value: Any) -> Address:
-    """A port on this host, or HOST:PORT for those who want to be asked from elsewhere."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = f"127.0.0.1:{value}"
-    found = address(_text(value))
-    if found.unix:
-        raise UsageError(f"should be a port or HOST:PORT, not {value!r}")
-    return found
+    def _checked(self, text: str, keys: Keys, check: Callable[[str], T]) -> T:
+        try:
+            return check(text)
+        except UsageError as error:
+            self.fail(keys, str(error))

@@ -1,7 +1,7 @@
 """How programs on the same host talk to a daemon: over a Unix socket that only its user may open.
 
-A client says hello, then asks; every answer bears the number of its question. Whatever a client holds belongs to
-its connection: when that ends, for whatever reason, its locks are released and its requests withdrawn.
+Whatever a client holds belongs to its connection: when that ends, for whatever reason, its locks are released and its
+requests withdrawn. What is said is in `soloist.net.dialogue`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,25 @@ from typing import Any
 import msgspec
 
 from soloist.core import ProtocolError, SoloistError, UsageError
+from soloist.net.dialogue import (
+    CONTROL_VERSION,
+    Acquire,
+    AskHolders,
+    AskStatus,
+    Granted,
+    Hello,
+    Holders,
+    Lost,
+    MemberStatus,
+    Refused,
+    Release,
+    Released,
+    Reply,
+    Request,
+    Status,
+    Welcome,
+    decode_request,
+)
 from soloist.net.errors import AcquireTimeout, NodeClosed
 from soloist.net.lock import OWNER, Hold, Lock
 from soloist.net.node import Node
@@ -26,124 +45,12 @@ from soloist.net.wire import Frames, LocalView, encode, frame
 
 log = logging.getLogger("soloist.net")
 
-CONTROL_VERSION = 1
 CONTROL_FRAME = 1024 * 1024
 SLOW_CLIENT = 4 * 1024 * 1024
 """Bytes that a client may leave unread before it is dropped."""
 CLOSE_SECONDS = 1.0
-
-
-# What a client says.
-
-
-class Hello(msgspec.Struct, frozen=True, tag="hello"):
-    version: int
-    program: str = ""
-
-
-class Acquire(msgspec.Struct, frozen=True, tag="acquire"):
-    """Wait for a lock, or for a semaphore if there is a `value`. Answered by `Granted` or `Refused`."""
-
-    number: int
-    name: str
-    value: int | None = None
-    permits: int = 1
-    timeout: float | None = None
-    note: str | None = None
-
-
-class Release(msgspec.Struct, frozen=True, tag="release"):
-    """Give back what the `Acquire` of that number got; or withdraw it, if it still waits. Answered by `Released`."""
-
-    number: int
-
-
-class AskStatus(msgspec.Struct, frozen=True, tag="status"):
-    number: int
-
-
-class AskHolders(msgspec.Struct, frozen=True, tag="holders"):
-    number: int
-
-
-Request = Hello | Acquire | Release | AskStatus | AskHolders
-
-
-# What a daemon says.
-
-
-class Welcome(msgspec.Struct, frozen=True, tag="welcome"):
-    version: int
-    cluster: str
-    node: str
-    pid: int
-
-
-class Granted(msgspec.Struct, frozen=True, tag="granted"):
-    number: int
-    fence: int
-    slot: int | None
-
-
-class Refused(msgspec.Struct, frozen=True, tag="refused"):
-    """`kind` is the class of the error. `holders` is for people; it is known only after a timeout."""
-
-    number: int
-    kind: str
-    why: str
-    holders: list[LocalView] = []
-
-
-class Released(msgspec.Struct, frozen=True, tag="released"):
-    number: int
-
-
-class Lost(msgspec.Struct, frozen=True, tag="lost"):
-    """What was granted is no longer sure: stop, and then release."""
-
-    number: int
-    why: str
-
-
-class MemberStatus(msgspec.Struct, frozen=True):
-    name: str
-    address: str
-    connected: bool
-    backlog: int
-    """Bytes that it has not acknowledged."""
-
-
-class Status(msgspec.Struct, frozen=True, tag="status"):
-    number: int
-    cluster: str
-    node: str
-    pid: int
-    algorithm: str
-    semaphore_algorithm: str
-    uptime: float
-    members: list[MemberStatus]
-    entries: int
-    messages_sent: int
-    messages_received: int
-    reconnects: int
-    locks: int
-    """Names that this node has met."""
-    held: int
-    waiting: int
-    clients: int
-
-
-class Holders(msgspec.Struct, frozen=True, tag="holders"):
-    number: int
-    views: list[LocalView]
-    unreachable: list[str]
-    """Nodes that did not answer; what they hold is not known."""
-
-
-Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders
-
-decode_request = msgspec.msgpack.Decoder(Request).decode
-decode_reply = msgspec.msgpack.Decoder(Reply).decode
+LET_GO_SECONDS = 6.0
+"""The most that clients get who were told to let go: a little more than `soloist run` gives its command."""
 
 
 class ControlServer:
@@ -181,14 +88,28 @@ class ControlServer:
             del self.clients[client]
 
     async def drain(self, grace: float) -> None:
-        """Tell everybody to stop, and wait until they have let go: only then may others have their locks."""
+        """No more grants. Whoever holds something may finish in that time, or else is told to stop and let go.
+
+        That gets as long again, at most: who wants it done quickly gets it quickly.
+        """
         self.stopping = f"node {self.node.name!r} is being stopped"
-        for client in list(self.clients):
-            client.evict(self.stopping)
+        for client in self.clients:
+            client.withdraw(self.stopping)
+        if not await self._released(grace):
+            for client in self.clients:
+                client.evict(self.stopping)
+            await self._released(min(grace, LET_GO_SECONDS))
+
+    def holders(self) -> int:
+        return sum(1 for client in self.clients if client.holds)
+
+    async def _released(self, seconds: float) -> bool:
+        """Whether all have let go within that time: only then may others have what they held."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(grace):
-                while any(client.holds for client in self.clients):
+            async with asyncio.timeout(seconds):
+                while self.holders():
                     await asyncio.sleep(0.01)
+        return not self.holders()
 
     async def close(self) -> None:
         if self.server:
@@ -229,6 +150,8 @@ class ControlServer:
             held=sum(len(instance.inside) for instance in instances),
             waiting=sum(instance.waiting for instance in instances),
             clients=len(self.clients),
+            leaving=self.stopping,
+            trouble=node.trouble(),
         )
 
 
@@ -243,6 +166,8 @@ class Client:
         self.holds: dict[int, Hold] = {}
         self.tasks: dict[int, asyncio.Task[None]] = {}
         """Questions that are not answered yet."""
+        self.acquiring: set[int] = set()
+        """Those of them that ask for a lock."""
         self.greeted = False
         self.program = "a client"
 
@@ -269,10 +194,13 @@ class Client:
         self.holds.clear()
         self.writer.close()
 
+    def withdraw(self, why: str) -> None:
+        """The client waits no longer for any lock."""
+        for number in self.acquiring:
+            self.tasks[number].cancel(why)
+
     def evict(self, why: str) -> None:
         """Ask the client to let go of everything."""
-        for task in self.tasks.values():
-            task.cancel(why)
         for number in self.holds:
             self._say(Lost(number, why))
 
@@ -307,7 +235,9 @@ class Client:
         task.add_done_callback(lambda _: self.tasks.pop(number, None))
 
     async def _acquire(self, asked: Acquire) -> None:
-        OWNER.set(self)  # the connection is who waits and holds, not this task
+        # The connection is who waits and holds, not this task. But it may have several permits of a semaphore.
+        OWNER.set(self if asked.value in (None, 1) else object())
+        self.acquiring.add(asked.number)
         try:
             if self.server.stopping:
                 raise NodeClosed(self.server.stopping)
@@ -323,6 +253,8 @@ class Client:
             raise
         else:
             self._granted(asked.number, hold)
+        finally:
+            self.acquiring.discard(asked.number)
 
     def _lock(self, asked: Acquire) -> Lock:
         if asked.value is None:

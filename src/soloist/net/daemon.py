@@ -19,13 +19,14 @@ from soloist.net.control import ControlServer
 from soloist.net.metrics import Metrics, Spans
 from soloist.net.node import Node
 from soloist.net.recording import TraceRecorder
+from soloist.net.security import address
 from soloist.net.sync import new_loop
 
 log = logging.getLogger("soloist.net")
 
 GRACE_SECONDS = 10.0
-"""How long clients that hold something get, when the daemon is told to stop."""
-REMIND_SECONDS = 5.0
+"""How long clients that hold something get to finish, when the daemon is told to stop."""
+LOOK_SECONDS = 1.0
 FLUSH_SECONDS = 1.0
 
 
@@ -75,18 +76,20 @@ async def _serve(config: Config, name: str, grace: float) -> None:
     told = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
-    _warn_of_open_secret(member)
     async with contextlib.AsyncExitStack() as stack:
         node = config.node(name)
-        node.observers.extend(Spans.if_installed())
+        with contextlib.suppress(UsageError):  # it does without, where OpenTelemetry is not installed
+            Spans(node)
         if member.trace:
             await stack.enter_async_context(_trace(node, member.trace))
         if member.metrics:
             await stack.enter_async_context(Metrics(node).serving(member.metrics))
         await stack.enter_async_context(node)
         await stack.enter_async_context(_control(node, config, member, told, grace))
+        _warn_of_open_secret(member)
+        _warn_of_open_door(config, member)
         log.info("%s: ready at %s, control socket %s", name, member.address, member.control)
-        await stack.enter_async_context(_task(_remind(node)))
+        await stack.enter_async_context(_task(_tell(node)))
         await told.wait()
 
 
@@ -94,13 +97,13 @@ async def _serve(config: Config, name: str, grace: float) -> None:
 async def _control(
     node: Node, config: Config, member: Member, told: asyncio.Event, grace: float
 ) -> AsyncIterator[None]:
-    """A control socket; at the end its clients are asked to let go, so that others get what they held."""
+    """A control socket; at the end its clients may finish or must let go, so that others get what they held."""
     addresses = {each.name: each.address for each in config.members.values()}
     server = ControlServer(node, config.cluster, addresses)
     await server.start(member.control)
     try:
         yield
-        log.info("%s: stopping", node.name)
+        log.info("%s: stopping; %d clients hold locks and have %g s", node.name, server.holders(), grace)
         told.clear()
         async with _task(server.drain(grace)) as draining, _task(told.wait()) as again:
             await asyncio.wait({draining, again}, return_when=asyncio.FIRST_COMPLETED)
@@ -148,15 +151,16 @@ async def _task(work: Coroutine[Any, Any, object]) -> AsyncIterator[asyncio.Task
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _remind(node: Node) -> None:
-    """Say whom the node waits for, as long as it does."""
+async def _tell(node: Node) -> None:
+    """Say whom the node misses, whenever that changes."""
     told: list[str] = []
     while True:
-        await asyncio.sleep(REMIND_SECONDS if told else 1.0)
+        await asyncio.sleep(LOOK_SECONDS)
         missing = node.missing()
-        if missing:
-            log.warning("%s: not connected: %s", node.name, ", ".join(missing), extra={"missing": missing})
-        elif told:
+        if missing and missing != told:
+            why = "; ".join(dict.fromkeys([f"not connected: {', '.join(missing)}", node.trouble()]))
+            log.warning("%s: %s", node.name, why, extra={"missing": missing})
+        elif told and not missing:
             log.info("%s: connected to everybody", node.name)
         told = missing
 
@@ -166,3 +170,15 @@ def _warn_of_open_secret(member: Member) -> None:
         with contextlib.suppress(OSError):
             if path and os.stat(path).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
                 log.warning("%s: %s %s can be read by others than its owner", member.name, what, path)
+
+
+def _warn_of_open_door(config: Config, member: Member) -> None:
+    """Over TCP nobody tells users of one host apart."""
+    ports = [each for each in config.members.values() if not address(each.address).unix]
+    if len(config.members) > 1 and ports and not member.tls and not member.secret_file:
+        whoever = "whoever can reach it" if config.insecure else "every user of this host"
+        log.warning(
+            "%s: neither tls nor secret_file: %s can speak as a node; `soloist keys DIR --secret` makes one",
+            member.name,
+            whoever,
+        )

@@ -1,6 +1,7 @@
-"""A test authority and certificates for nodes, in the form that `soloist.net.TLS` takes.
+"""What nodes prove themselves with: a test authority and certificates, as `soloist.net.TLS` takes them, or a secret.
 
     soloist keys keys a b c     ->  keys/ca.pem, keys/ca.key, keys/a.pem, keys/a.key, …
+    soloist keys keys --secret  ->  keys/secret
 
 For trying things out, and for small clusters whose keys are carried by hand. An authority that is there already is
 used again, so a node can be added later.
@@ -12,6 +13,7 @@ import datetime
 import ipaddress
 import os
 import re
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 AUTHORITY = "ca"
+SECRET = "secret"
+SECRET_BYTES = 32
 DAYS = 365
 ONE_HOUR = datetime.timedelta(hours=1)
 """Clocks differ: a certificate is good from a little before it was made."""
@@ -53,6 +57,19 @@ def make_keys(directory: Path, nodes: Sequence[str], days: int = DAYS) -> list[P
     except OSError as error:
         raise UsageError(f"cannot write {error.filename or directory}: {error.strerror}") from None
     return written
+
+
+def make_secret(directory: Path) -> Path:
+    """A file with a new secret, for `secret_file`; the same one goes to all nodes."""
+    path = directory / SECRET
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        _put(path, secrets.token_hex(SECRET_BYTES).encode() + b"\n", 0o600)
+    except FileExistsError:
+        raise UsageError(f"{path} exists; remove it first to have it made again") from None
+    except OSError as error:
+        raise UsageError(f"cannot write {error.filename or directory}: {error.strerror}") from None
+    return path
 
 
 def _check_cryptography() -> None:
@@ -165,6 +182,10 @@ def _write(directory: Path, name: str, pair: _Pair) -> list[Path]:
         (key, secret, 0o600),
         (certificate, pair.certificate.public_bytes(Encoding.PEM), 0o644),
     ):
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(data)
+        _put(path, data, mode)
     return [certificate, key]
+
+
+def _put(path: Path, data: bytes, mode: int) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        file.write(data)

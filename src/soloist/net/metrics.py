@@ -1,7 +1,6 @@
-"""Figures of a running node for Prometheus, and spans for OpenTelemetry.
+"""Figures of a running node for Prometheus, and spans for OpenTelemetry: `Metrics(node)`, `Spans(node)`.
 
-Both are optional: `pip install 'soloist[metrics]'` for the first; the second comes to life if `opentelemetry-api` is
-installed. Each node has a registry of its own, and serves it from its own loop: no threads, nothing global.
+Both need `pip install 'soloist[metrics]'`. A node's figures have a registry of their own, unless they are given one.
 """
 
 from __future__ import annotations
@@ -10,40 +9,44 @@ import asyncio
 import contextlib
 import logging
 import os
+import socket
 import time
 from collections.abc import AsyncIterator, Iterable
+from socketserver import ThreadingMixIn
 from typing import TYPE_CHECKING, Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from soloist.core import UsageError
 from soloist.net.errors import AcquireTimeout
 from soloist.net.lock import Hold
 from soloist.net.node import Node
 from soloist.net.observer import Observer, Wait
-from soloist.net.security import Address
+from soloist.net.security import Address, address
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
-    from prometheus_client.core import Metric
+    from prometheus_client.core import CollectorRegistry, Metric
 
 log = logging.getLogger("soloist.net")
 
 BUCKETS = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 """Seconds: from a token that is here to a nightly job."""
+POLL_SECONDS = 0.05
+"""How soon the server notices that it should end."""
 REQUEST_SECONDS = 5.0
+"""How long whoever connects has to ask."""
 
 
 class Metrics(Observer):
     """The figures of one node. Lock names are no labels: there may be thousands of them."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, registry: CollectorRegistry | None = None) -> None:
         try:
             import prometheus_client
         except ImportError:
             raise UsageError("metrics need prometheus-client: pip install 'soloist[metrics]'") from None
         self.node = node
-        self.registry = registry = prometheus_client.CollectorRegistry()
-        self._encode = prometheus_client.generate_latest
-        self.content_type = prometheus_client.CONTENT_TYPE_LATEST
+        self.registry = registry = registry or prometheus_client.CollectorRegistry()
         self.waits = prometheus_client.Histogram(
             "soloist_wait_seconds",
             "Time from asking to entering.",
@@ -92,42 +95,51 @@ class Metrics(Observer):
 
     def text(self) -> bytes:
         """All figures, as Prometheus reads them."""
-        return self._encode(self.registry)
+        from prometheus_client import generate_latest
+
+        return generate_latest(self.registry)
 
     @contextlib.asynccontextmanager
-    async def serving(self, where: Address) -> AsyncIterator[None]:
-        """Answer `GET /metrics` at that address meanwhile."""
+    async def serving(self, where: Address | str | int) -> AsyncIterator[None]:
+        """Answer scrapers meanwhile, in threads: at a port of this host, or at HOST:PORT."""
+        if isinstance(where, int):
+            where = f"127.0.0.1:{where}"
+        where = address(where) if isinstance(where, str) else where
         try:
-            server = await asyncio.start_server(self._answer, where.host, where.port)
+            server = await asyncio.to_thread(_Server, where, self.registry)  # it looks for names
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
             raise UsageError(f"cannot serve metrics at {where}: {reason}") from None
-        try:
-            yield
-        finally:
-            server.close()
+        with server:
+            serving = asyncio.create_task(asyncio.to_thread(server.serve_forever, POLL_SECONDS))
+            try:
+                yield
+            finally:
+                await asyncio.to_thread(server.shutdown)
+                await serving
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One request, one answer, and the end: all that a scraper needs."""
-        try:
-            async with asyncio.timeout(REQUEST_SECONDS):
-                request = (await reader.readuntil(b"\r\n\r\n")).split(b" ", 2)
-                writer.write(self._response(request[0], request[1].partition(b"?")[0]))
-                await writer.drain()
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, IndexError):
-            pass  # whatever that was, it was no scraper
-        finally:
-            writer.close()
 
-    def _response(self, method: bytes, path: bytes) -> bytes:
-        if method not in (b"GET", b"HEAD"):
-            status, kind, body = "405 Method Not Allowed", "text/plain", b"GET only\n"
-        elif path not in (b"/", b"/metrics"):
-            status, kind, body = "404 Not Found", "text/plain", b"see /metrics\n"
-        else:
-            status, kind, body = "200 OK", self.content_type, self.text()
-        head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-        return head.encode() + (b"" if method == b"HEAD" else body)
+class _Server(ThreadingMixIn, WSGIServer):
+    """The page of `prometheus_client`, by the server of the standard library; its own one waits for ever for requests."""
+
+    daemon_threads = True
+
+    def __init__(self, where: Address, registry: CollectorRegistry) -> None:
+        from prometheus_client import make_wsgi_app
+
+        self.address_family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
+        super().__init__((where.host, where.port), _Handler)
+        self.set_app(make_wsgi_app(registry))
+
+    def handle_error(self, *_: object) -> None:
+        """Whatever that was, it was no scraper."""
+
+
+class _Handler(WSGIRequestHandler):
+    timeout = REQUEST_SECONDS
+
+    def log_message(self, *_: object) -> None:
+        """Scrapers come every few seconds: nothing to tell."""
 
 
 class _NodeFigures:
@@ -166,21 +178,22 @@ class _NodeFigures:
 
 
 class Spans(Observer):
-    """Two spans for each caller: the wait, in the caller's own trace, and the hold after it."""
+    """Two spans for each caller: the wait, in the caller's own trace, and the hold after it.
 
-    def __init__(self, tracer: Tracer) -> None:
+    Whether anybody listens is for the SDK of OpenTelemetry to say, unless a tracer is given.
+    """
+
+    def __init__(self, node: Node, tracer: Tracer | None = None) -> None:
+        if tracer is None:
+            try:
+                from opentelemetry import trace
+            except ImportError:
+                raise UsageError("spans need opentelemetry-api: pip install 'soloist[metrics]'") from None
+            tracer = trace.get_tracer("soloist")
         self.tracer = tracer
         self.waits: dict[Wait, Span] = {}
         self.holds: dict[Hold, Span] = {}
-
-    @classmethod
-    def if_installed(cls) -> list[Observer]:
-        """One, if the API is here; whether anybody listens is for its SDK to say."""
-        try:
-            from opentelemetry import trace
-        except ImportError:
-            return []
-        return [cls(trace.get_tracer("soloist"))]
+        node.observers.append(self)
 
     def on_request(self, wait: Wait) -> None:
         facts = {

@@ -1,18 +1,17 @@
 """Running a command while a lock is held, as `soloist run` does.
 
 The command ends, the lock is released. The lock is lost, the command is told to stop, and killed if it does not. The
-runner dies, the command dies with it (on Linux), and the daemon releases the lock because the connection is gone.
+runner dies, the command is killed by its guardian, and the daemon releases the lock because the connection is gone.
+"The command" is all of its process group: whatever it has started, except what has left the group (with setsid).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import shutil
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,15 +19,16 @@ from pathlib import Path
 import msgspec
 
 from soloist.net.client import ControlClient, RemoteHold
+from soloist.net.command import Command, Ended
 from soloist.net.errors import NodeClosed
+from soloist.net.guardian import NOT_EXECUTABLE
 
 KILL_AFTER = 5.0
 """Seconds from the request to stop to the order."""
 RELEASE_SECONDS = 5.0
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-NOT_FOUND, NOT_EXECUTABLE = 127, 126
+NOT_FOUND = 127
 """As a shell has it."""
-_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """How it went. `problem` is set if the command did not run to its end with the lock."""
+    """How it went. `problem` is set if the command did not run to its end with the lock, or left something running."""
 
     lock: str
     exit_code: int
@@ -51,6 +51,8 @@ class Outcome(msgspec.Struct, frozen=True):
     waited: float = 0.0
     held: float = 0.0
     problem: str | None = None
+    interrupted: int | None = None
+    """The signal with which the keyboard ended the command."""
 
 
 class _Signals:
@@ -61,9 +63,9 @@ class _Signals:
         self.act: Callable[[signal.Signals], None] = lambda _: None
 
     @contextlib.contextmanager
-    def caught(self) -> Iterator[None]:
+    def caught(self, *numbers: signal.Signals) -> Iterator[None]:
         loop = asyncio.get_running_loop()
-        caught = [number for number in FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]
+        caught = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
         for number in caught:
             loop.add_signal_handler(number, self._on, number)
         try:
@@ -82,7 +84,7 @@ async def run(control: Path, job: Job) -> Outcome:
     if problem := unusable(job.command[0]):
         return problem_of(job, *problem)
     signals = _Signals()
-    with signals.caught():
+    with signals.caught(*FORWARDED):
         async with ControlClient(control, f"{job.command[0]} (process {os.getpid()})") as client:
             return await _with(client, job, signals)
 
@@ -106,90 +108,33 @@ async def _with(client: ControlClient, job: Job, signals: _Signals) -> Outcome:
             raise
         return problem_of(job, 128 + signals.received, f"interrupted while waiting for {job.lock!r}")
     entered = time.monotonic()
-    code, problem = await _execute(job, hold, signals)
+    ended = await _execute(job, hold, signals)
     held = time.monotonic() - entered
     with contextlib.suppress(NodeClosed, TimeoutError):  # the end of the connection does it, too
         async with asyncio.timeout(RELEASE_SECONDS):
             await client.release(hold)
-    return Outcome(job.lock, code, hold.fence, entered - asked, held, problem)
+    return Outcome(job.lock, ended.code, hold.fence, entered - asked, held, ended.problem, ended.interrupted)
 
 
-async def _execute(job: Job, hold: RemoteHold, signals: _Signals) -> tuple[int, str | None]:
-    """The command's exit code, or 1 and what went wrong."""
-    try:
-        child = await asyncio.create_subprocess_exec(
-            *job.command, env=environment(hold), preexec_fn=_die_with_parent()
-        )
-    except OSError as error:
-        return NOT_EXECUTABLE, f"cannot run {job.command[0]}: {error.strerror}"
-
-    def forward(number: signal.Signals) -> None:
-        _forward(child, number)
-
-    signals.act = forward
+async def _execute(job: Job, hold: RemoteHold, signals: _Signals) -> Ended:
+    """Nothing of the command runs any more when this returns."""
+    command = await Command.start(job.command, environment(hold), job.kill_after)
+    signals.act = command.signal
     if signals.received:  # while the command was being started
-        forward(signals.received)
-    ended = asyncio.ensure_future(child.wait())
+        command.signal(signals.received)
+    ended = asyncio.ensure_future(command.ended())
     lost = asyncio.ensure_future(hold.lost.wait())
     try:
-        await asyncio.wait({ended, lost}, return_when=asyncio.FIRST_COMPLETED)
-        if not ended.done():
-            await _stop(child, job.kill_after)
-            return 1, f"{job.lock!r} was lost while {job.command[0]} ran, and it was stopped: {hold.why}"
-        return exit_code(ended.result()), None
+        with signals.caught(signal.SIGTSTP):
+            await asyncio.wait({ended, lost}, return_when=asyncio.FIRST_COMPLETED)
+            if not ended.done():
+                command.stop()
+                await ended
+                why = f"{job.lock!r} was lost while {command.program} ran, and it was stopped: {hold.why}"
+                return Ended(1, why)
     finally:
         lost.cancel()
-        await ended
-
-
-async def _stop(child: asyncio.subprocess.Process, kill_after: float) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        child.terminate()
-        try:
-            async with asyncio.timeout(kill_after):
-                await child.wait()
-        except TimeoutError:
-            child.kill()
-
-
-def _forward(child: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    """What the keyboard sends has reached the command already: it is in our process group."""
-    if number in (signal.SIGINT, signal.SIGQUIT) and in_foreground():
-        return
-    with contextlib.suppress(ProcessLookupError):
-        child.send_signal(number)
-
-
-def in_foreground() -> bool:
-    """Whether we are in the process group that the keyboard of our terminal talks to."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
-
-
-def _die_with_parent() -> Callable[[], None] | None:
-    """Called in the child before the command starts: should we be killed, the kernel kills the command.
-
-    A lock that is released because its holder was killed must not leave the holder's command running.
-    """
-    if sys.platform != "linux":
-        return None
-    libc = ctypes.CDLL(None)
-    parent = os.getpid()
-
-    def prepare() -> None:
-        libc.prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it was too late to ask
-            os._exit(NOT_EXECUTABLE)
-
-    return prepare
+    return ended.result()
 
 
 def environment(hold: RemoteHold) -> dict[str, str]:
@@ -206,10 +151,11 @@ def unusable(program: str) -> tuple[int, str] | None:
     return NOT_FOUND, f"{program}: no such command"
 
 
-def exit_code(returned: int) -> int:
-    """A killed command is reported as shells do."""
-    return returned if returned >= 0 else 128 - returned
-
-
 def problem_of(job: Job, code: int, problem: str) -> Outcome:
     return Outcome(job.lock, code, problem=problem)
+
+
+def pass_on(number: int) -> None:
+    """Let what the keyboard said to the command reach those who would have heard it without us, ourselves included."""
+    signal.signal(number, signal.SIG_DFL)
+    os.killpg(0, number)

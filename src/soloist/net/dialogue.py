@@ -1,0 +1,129 @@
+"""What a daemon and its clients say to each other on a control socket.
+
+A client says hello, then asks; every answer bears the number of its question.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from soloist.net.wire import LocalView
+
+CONTROL_VERSION = 1
+
+
+# What a client says.
+
+
+class Hello(msgspec.Struct, frozen=True, tag="hello"):
+    version: int
+    program: str = ""
+
+
+class Acquire(msgspec.Struct, frozen=True, tag="acquire"):
+    """Wait for a lock, or for a semaphore if there is a `value`. Answered by `Granted` or `Refused`."""
+
+    number: int
+    name: str
+    value: int | None = None
+    permits: int = 1
+    timeout: float | None = None
+    note: str | None = None
+
+
+class Release(msgspec.Struct, frozen=True, tag="release"):
+    """Give back what the `Acquire` of that number got; or withdraw it, if it still waits. Answered by `Released`."""
+
+    number: int
+
+
+class AskStatus(msgspec.Struct, frozen=True, tag="status"):
+    number: int
+
+
+class AskHolders(msgspec.Struct, frozen=True, tag="holders"):
+    number: int
+
+
+Request = Hello | Acquire | Release | AskStatus | AskHolders
+
+
+# What a daemon says.
+
+
+class Welcome(msgspec.Struct, frozen=True, tag="welcome"):
+    version: int
+    cluster: str
+    node: str
+    pid: int
+
+
+class Granted(msgspec.Struct, frozen=True, tag="granted"):
+    number: int
+    fence: int
+    slot: int | None
+
+
+class Refused(msgspec.Struct, frozen=True, tag="refused"):
+    """`kind` is the class of the error. `holders` is for people; it is known only after a timeout."""
+
+    number: int
+    kind: str
+    why: str
+    holders: list[LocalView] = []
+
+
+class Released(msgspec.Struct, frozen=True, tag="released"):
+    number: int
+
+
+class Lost(msgspec.Struct, frozen=True, tag="lost"):
+    """What was granted is no longer sure: stop, and then release."""
+
+    number: int
+    why: str
+
+
+class MemberStatus(msgspec.Struct, frozen=True):
+    name: str
+    address: str
+    connected: bool
+    backlog: int
+    """Bytes that it has not acknowledged."""
+
+
+class Status(msgspec.Struct, frozen=True, tag="status"):
+    number: int
+    cluster: str
+    node: str
+    pid: int
+    algorithm: str
+    semaphore_algorithm: str
+    uptime: float
+    members: list[MemberStatus]
+    entries: int
+    messages_sent: int
+    messages_received: int
+    reconnects: int
+    locks: int
+    """Names that this node has met."""
+    held: int
+    waiting: int
+    clients: int
+    leaving: str | None = None
+    """Why nobody gets anything here any more."""
+    trouble: str = ""
+    """Why callers may have to wait, though nobody holds what they want."""
+
+
+class Holders(msgspec.Struct, frozen=True, tag="holders"):
+    number: int
+    views: list[LocalView]
+    unreachable: list[str]
+    """Nodes that did not answer; what they hold is not known."""
+
+
+Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders
+
+decode_request = msgspec.msgpack.Decoder(Request).decode
+decode_reply = msgspec.msgpack.Decoder(Reply).decode

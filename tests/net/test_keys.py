@@ -13,8 +13,8 @@ import pytest
 from soloist.cli import main
 from soloist.net import TLS, AcquireTimeout, Node
 from soloist.net.config import load
-from soloist.net.instance import Layout
 from soloist.net.keys import make_keys
+from soloist.net.layout import Layout
 
 from .helpers import eventually, log_lines, ports, run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -92,7 +93,7 @@ def test_a_notebook_runs_in_a_real_kernel() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "cy holds orders with fence 3" in done.stdout
+    assert re.search(r"cy holds orders with fence \d+", done.stdout)
     assert done.stdout.count(" ran at ") == 6
     assert "theory says 3.96" in done.stdout
     assert "\nholds\n" in done.stdout

@@ -102,6 +102,13 @@ async def connected(*nodes: Node) -> None:
     await eventually(lambda: not any(node.missing() for node in nodes), "all are connected")
 
 
+async def settled(nodes: list[Node]) -> None:
+    """Let everything that is under way come to its end."""
+    async with asyncio.timeout(10):
+        while not all(instance.idle for node in nodes for instance in node.instances.values()):
+            await asyncio.sleep(0)
+
+
 def assert_at_rest(nodes: list[Node]) -> None:
     """Nobody holds, waits or asks, and nothing that a caller left behind is kept."""
     for node in nodes:

@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from soloist.algorithms import CATALOGUE
 from soloist.net import Hold, Lock, Node
 
-from .helpers import assert_at_rest, memory_cluster, memory_nodes, run
+from .helpers import assert_at_rest, memory_cluster, memory_nodes, run, settled
 
 Make = Callable[[Node], Any]
 
@@ -30,13 +30,6 @@ USES: dict[str, Make] = {
     "permits": lambda node: node.semaphore("s", 2, permits=2),
     "locks": lambda node: node.locks("x", "y"),
 }
-
-
-async def settled(nodes: list[Node]) -> None:
-    """Let everything that is under way come to its end."""
-    async with asyncio.timeout(10):
-        while not all(instance.idle for node in nodes for instance in node.instances.values()):
-            await asyncio.sleep(0)
 
 
 async def cancelled_in_turn(make: Make, turn: int, algorithm: str) -> bool:

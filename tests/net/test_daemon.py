@@ -429,6 +429,7 @@ def test_a_client_may_collect_several_permits_twice_at_a_time() -> None:
         {"name": "x", "note": "x" * 2000},
         {"name": "x", "timeout": -1},
         {"name": "x", "value": 0},
+        {"name": "x", "value": 30_000},
         {"name": "x", "value": 2**70},
         {"name": "x", "value": 2, "permits": 3},
     ],

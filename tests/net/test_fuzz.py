@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from soloist.net import Node
 from soloist.net import handshake as hs
 from soloist.net.handshake import Identity
-from soloist.net.instance import Layout
+from soloist.net.layout import Layout
 from soloist.net.wire import Answer, Envelope, LocalView, Question, encode, frame
 
 from .helpers import Exclusion, eventually, log_lines, ports, split

@@ -7,11 +7,15 @@ import threading
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
-from soloist.net import MemoryHub, Node
-from soloist.net.wire import Batch, Question, decode_batch, encode
+from soloist.algorithms.naimi_trehel import Request
+from soloist.core import UsageError
+from soloist.net import LockError, MemoryHub, Node
+from soloist.net.layout import Layout
+from soloist.net.wire import Batch, Envelope, Question, decode_batch, encode
 
-from .helpers import LOOPS, Loop, eventually, memory_cluster, run, tcp_cluster
+from .helpers import LOOPS, Loop, eventually, log_lines, memory_cluster, run, tcp_cluster
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -106,13 +110,13 @@ def test_one_who_waits_in_another_loop_gets_an_error_and_harms_nobody() -> None:
             def in_a_thread() -> None:
                 try:
                     asyncio.run(b.lock("x").acquire())  # type: ignore[arg-type]
-                except RuntimeError as error:
+                except UsageError as error:
                     errors.append(error)
 
             thread = threading.Thread(target=in_a_thread)
             thread.start()
             await asyncio.to_thread(thread.join)
-            assert "different loop" in str(errors)
+            assert "another event loop" in str(errors)
             waiting = asyncio.create_task(b.lock("y").acquire(timeout=5))
             await asyncio.sleep(0.01)
             await held.release()
@@ -181,7 +185,42 @@ def test_what_a_peer_makes_us_say_that_cannot_be_said_harms_no_other_lock() -> N
             await hold.release()
             async with b.lock("y", timeout=5):
                 pass
-            asking.cancel()
+            with pytest.raises(LockError, match="'x' is broken: a cannot write a message to b") as broken:
+                await asyncio.wait_for(asking, 5)
+            assert broken.value.name == "x"
+
+    run(main())
+
+
+@pytest.mark.parametrize("site", [-1, 3, 2**40])
+def test_a_peer_that_speaks_of_a_site_that_is_nowhere_harms_no_other_lock(site: int) -> None:
+    """Whoever holds the token passes it on to that site, in the turn in which it passes on others as well."""
+
+    async def main() -> None:
+        async with memory_cluster("abc") as (a, b, _):
+            names = (f"x{number}" for number in range(100))
+            bad = next(name for name in names if Layout.of(f"lock:{name}", 3, 0, 1).hosts == (1, 2, 0))
+            held = [await a.lock(name).acquire() for name in (bad, "y", "z")]
+            waiting = [asyncio.create_task(b.lock(name).acquire()) for name in "yz"]
+            await eventually(
+                lambda: all(a.instances[f"lock:{name}"].first.process.next is not None for name in "yz")
+            )  # type: ignore[attr-defined]
+            request = Envelope(f"lock:{bad}", 1, a.epoch, 0, sender=0, to=2, body=Raw(encode(Request(site))))
+            asyncio.get_running_loop().call_soon(a._receive, "b", [Batch(1, 0, [request], [])])
+            await asyncio.sleep(0)
+            a._eager = 0  # so that all that is said in this turn leaves together
+            with log_lines() as lines:
+                for hold in held:
+                    assert hold
+                    await hold.release()  # the holder is not to blame
+                for each in waiting:
+                    hold = await asyncio.wait_for(each, 5)
+                    assert hold
+                    await hold.release()
+            assert [line for line in lines if f"spoke of site {site}" in line]
+            with pytest.raises(LockError, match="is broken") as broken:
+                await a.lock(bad).acquire()
+            assert broken.value.name == bad
 
     run(main())
 

@@ -359,6 +359,20 @@ def test_a_thread_may_be_interrupted_while_it_waits() -> None:
             stop(waiter)
 
 
+@pytest.mark.parametrize("use", ["acquire", "enter", "with", "locks"])
+def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "net.pestered", use, "300", "1"],
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    interrupted, left, bodies, end = done.stdout.decode().split()
+    assert (left, bodies, end) == ("0", "0", "ends")
+    assert int(interrupted) > 0
+
+
 FORK = """
 import os, sys
 from net.helpers import ports

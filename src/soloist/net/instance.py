@@ -9,8 +9,8 @@ Nothing here waits: a grant and a message are effects handed to the node.
 
 from __future__ import annotations
 
+import logging
 import random
-import zlib
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from operator import or_
@@ -20,47 +20,16 @@ import msgspec
 
 from soloist.algorithms import Card, Size
 from soloist.core import IDLE, Message, Outbox, Port, Process, ProtocolError, Send, Site
+from soloist.net.errors import LockError
+from soloist.net.layout import Layout
 from soloist.net.summons import Summons
 from soloist.net.wire import Envelope
+
+log = logging.getLogger("soloist.net")
 
 FENCE_BITS = 40
 """fence = epoch << 40 | counter: below 2^63, and a new epoch is above all that was before."""
 COUNTERS = 1 << FENCE_BITS
-
-
-class Layout(msgspec.Struct, frozen=True):
-    """Which node hosts which site of a lock's algorithm.
-
-    Each node has as many sites as the lock has places, one after another (so in different groups, where an
-    algorithm forms groups), from a node chosen by hashing the name: so the first token of each lock starts
-    somewhere else.
-    """
-
-    nodes: int
-    me: int
-    offset: int
-    places: int
-    sites: int
-    hosts: tuple[int, ...]
-    """The node of the first sites, of the next ones, and so on: `places` of them each."""
-
-    @classmethod
-    def of(cls, lock: str, nodes: int, me: int, capacity: int) -> Layout:
-        return _layout(nodes, me, zlib.crc32(lock.encode()) % nodes, capacity)
-
-    def host(self, site: Site) -> int:
-        return self.hosts[site // self.places]
-
-    def mine(self) -> list[Site]:
-        first = (self.me - self.offset) % self.nodes * self.places
-        return list(range(first, first + self.places))
-
-
-@cache
-def _layout(nodes: int, me: int, offset: int, places: int) -> Layout:
-    """There are few, and locks are many."""
-    hosts = tuple((group + offset) % nodes for group in range(nodes))
-    return Layout(nodes, me, offset, places, nodes * places, hosts)
 
 
 class Ticket:
@@ -84,6 +53,8 @@ class Ticket:
     passed = 0
     """How often in a row the site's place has been passed on from caller to caller."""
     released = False
+    shares = 1
+    """How many holds of it its holder has: a reentrant lock may be taken again."""
 
     def fail(self, error: Exception) -> None:
         """It will never be let in, and is told so in the next turn of the loop."""
@@ -276,6 +247,12 @@ class Instance:
         self.queue.clear()
         self.waiting = 0
 
+    def break_off(self, why: str) -> None:
+        """Something of this lock, a token perhaps, is lost. Callers are told; no other lock is harmed."""
+        name = self.lock.partition(":")[2]
+        log.error("%r is broken: %s", name, why)
+        self.fail(LockError(f"{name!r} is broken: {why}", name=name))
+
     # What peers do.
 
     def deliver(self, host: int | None, envelope: Envelope) -> None:
@@ -327,11 +304,13 @@ class Instance:
                 self._perform(self.ports[to].deliver(sender, message))
 
     def _perform(self, sends: Sequence[Send]) -> None:
-        hosts, places = self.layout.hosts, self.capacity
+        hosts, places, sites = self.layout.hosts, self.capacity, self.layout.sites
         for sender, addressees, message, _ in sends:
             for to in addressees:
                 if to in self.ports:
                     self._inbox.append((sender, to, message))
+                elif not 0 <= to < sites:
+                    self.break_off(f"a peer spoke of site {to}, and there are {sites}")
                 else:
                     body: Any = message  # see there
                     envelope = Envelope(self.lock, places, self.epoch, self.counter, sender, to, body)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import time
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from soloist.algorithms import CATALOGUE
 from soloist.core import UsageError
+from soloist.net.arguments import check_count, check_name, check_note, check_timeout
+from soloist.net.bodies import Bodies, Place
 from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned, WouldDeadlock
-from soloist.net.instance import FENCE_BITS, Ticket
+from soloist.net.hold import OWNER, Hold, owner
+from soloist.net.instance import Ticket
 from soloist.net.observer import watched
 from soloist.net.summons import Summons
 
@@ -25,174 +26,8 @@ OnLost = Literal["cancel", "flag"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-
-LONGEST = 1000
-"""Characters in a name or a note: a batch of messages must fit into a frame."""
 TRY_SECONDS = 1.0
 """How long a try may take where messages are slow, or peers away."""
-
-OWNER: ContextVar[object | None] = ContextVar("owner", default=None)
-"""Who acts, where that is not the running task: a thread behind a `SyncNode`."""
-
-
-def owner() -> object:
-    return OWNER.get() or asyncio.current_task()
-
-
-def _check_timeout(timeout: float | None) -> None:
-    if timeout is not None and timeout < 0:
-        raise UsageError(f"timeout must not be negative, but is {timeout}; None waits for ever, 0 tries once")
-
-
-class Hold:
-    """One grant of one lock. It is true, so `if hold := await lock.acquire(timeout=1):` reads as it should."""
-
-    depth = 1
-    """How often a reentrant lock has been taken by its holder."""
-    on_lost: Callable[[Hold], None] | None = None
-    """Called once, in the node's loop, if the lock is lost."""
-    facade: Any = None
-    """What threads see of it; a reentrant lock taken again is the same hold, for them too."""
-    _in_body = False
-    _cancelled_body = False
-    _cancelling = 0
-    _why = ""
-    """Not empty if the lock is lost."""
-    _lost: asyncio.Event | None = None
-    fence: int
-    """Grows from holder to holder. Hand it to whatever the lock protects, and let that refuse lower ones."""
-    since: float
-    """On the clock of `time.monotonic`."""
-    _tickets: list[Ticket]
-
-    def __init__(self, lock: Lock) -> None:
-        """Made by whoever asks, so that little is left to do between the grant and the entry; then it `begins`."""
-        self.name = lock.name
-        self.note = lock.note
-        self._lock = lock
-        node = self._node = lock.node
-        task = self._task = asyncio.current_task(node.loop)  # found faster if the loop is told
-        self.key: tuple[str, object] = (lock.instance_name, OWNER.get() or task)
-        """The instance and whoever holds it."""
-
-    def begins(self, tickets: list[Ticket]) -> Self:
-        self._tickets = tickets
-        self.fence = tickets[0].fence if len(tickets) == 1 else max(ticket.fence for ticket in tickets)
-        self.since = time.monotonic()
-        node, lock = self._node, self.key[0]
-        if not node.usable:  # closed between the grant and now
-            node.check_usable()
-        node.stats.entries += 1
-        if lock in node.holds:
-            node.holds[lock].append(self)
-        else:
-            node.holds[lock] = [self]
-        return self
-
-    @property
-    def lost(self) -> asyncio.Event:
-        """Set once the lock is lost. Few ask for it, so it is made for those who do."""
-        if self._lost is None:
-            self._lost = asyncio.Event()
-        if self._why:
-            self._lost.set()
-        return self._lost
-
-    @property
-    def slots(self) -> tuple[int, ...]:
-        """Which of a semaphore's places are held, where the algorithm tells them apart; else ()."""
-        return tuple(ticket.slot for ticket in self._tickets if ticket.slot is not None)
-
-    @property
-    def slot(self) -> int | None:
-        """The first of them: from 0 up to the semaphore's value, and nobody else's. None where there are none."""
-        return next(iter(self.slots), None)
-
-    @property
-    def epoch(self) -> int:
-        return self.fence >> FENCE_BITS
-
-    @property
-    def released(self) -> bool:
-        return all(ticket.released for ticket in self._tickets)
-
-    @property
-    def valid(self) -> bool:
-        """Whether the lock is held at this moment, by this process (not by the child of a fork)."""
-        return not (self.released or self._why or self._node.forked)
-
-    def check(self) -> None:
-        """Raise `LockLost` unless the lock is held at this moment."""
-        if not self.valid:
-            why = "is held by the parent of this process" if self._node.forked else "has been released"
-            raise LockLost(self._why or f"{self.name!r} {why}", name=self.name)
-
-    async def release(self) -> None:
-        """Give it back. From any task, and as often as you like: only the first time counts.
-
-        Nothing is awaited, so nothing can be cancelled half-way.
-        """
-        self.release_now()
-
-    def release_now(self) -> None:
-        node = self._node
-        if node.forked:
-            node.check_process()
-        self.depth -= 1
-        if self.depth > 0:
-            return
-        sent = node.stats.batches_sent
-        for ticket in self._tickets:
-            node.release(self.key[0], ticket)
-        if node.stats.batches_sent != sent:
-            node.step_aside(self.since)
-        node.forget(self)
-
-    def lose(self, why: str) -> None:
-        """The lock is gone. Tell the body, in the way it asked for.
-
-        A body that closes its own node is not cancelled: it learns of the loss when it ends.
-        """
-        self._why = f"{self.name!r} is lost: {why}"
-        if self._lost:
-            self._lost.set()
-        self._node.forget(self)
-        elsewhere = self._task and self._task is not asyncio.current_task() and not self._task.done()
-        if self._in_body and self._lock.on_lost == "cancel" and self._task and elsewhere:
-            self._cancelled_body = True
-            self._task.cancel(self._why)
-        if self.on_lost:
-            self.on_lost(self)
-
-    def enter_body(self) -> None:
-        if not self._in_body and self._task:
-            self._cancelling = self._task.cancelling()
-        self._in_body = True
-
-    def leave_body(self, error: BaseException | None) -> None:
-        """At the end of a `with`: release, and turn the cancellation that a loss caused into `LockLost`.
-
-        If somebody else has cancelled the task as well, that goes on, as with `asyncio.timeout`.
-        """
-        self._in_body = self.depth > 1
-        self.release_now()
-        if not self._why:
-            return
-        cancelled_by_others = isinstance(error, asyncio.CancelledError)
-        if self._cancelled_body and self._task:
-            self._cancelled_body = False
-            cancelled_by_others &= self._task.uncancel() > self._cancelling
-        if not cancelled_by_others:
-            raise LockLost(self._why, name=self.name) from error
-
-    def __repr__(self) -> str:
-        state = "held" if self.valid else "lost" if self._why else "released"
-        return f"<Hold {self.name!r} fence={self.fence} {state}>"
-
-    def __reduce__(self) -> Any:
-        raise TypeError(
-            "a Hold cannot be pickled: it belongs to this process; pickle the lock's name instead"
-        )
 
 
 class Lock:
@@ -210,17 +45,13 @@ class Lock:
         note: str | None = None,
         on_lost: OnLost = "cancel",
     ) -> None:
-        if not name:
-            raise UsageError("a lock needs a name")
-        for what, text in (("name", name), ("note", note or "")):
-            if len(text) > LONGEST:
-                raise UsageError(f"a lock's {what} has at most {LONGEST} characters, not {len(text)}")
-        _check_timeout(timeout)
-        self.node, self.name, self.timeout, self.note, self.on_lost = node, name, timeout, note, on_lost
-        self.instance_name = f"{self.kind}:{name}"
+        if on_lost not in ("cancel", "flag"):
+            raise UsageError(f"on_lost must be 'cancel' or 'flag', not {on_lost!r}")
+        self.node, self.name, self.on_lost = node, check_name(name), on_lost
+        self.timeout, self.note = check_timeout(timeout), check_note(note)
+        self.instance_name = f"{self.kind}:{self.name}"
         self.capacity = 1
-        self._bodies: dict[object, list[Hold]] = {}
-        """The `with` bodies that each task is in, innermost last."""
+        self._bodies: Bodies[Hold] = Bodies(self.name)
 
     def acquire(
         self, blocking: bool = True, timeout: float | None = None
@@ -257,21 +88,24 @@ class Lock:
 
     async def _acquire(self, timeout: float | None) -> Hold:
         if timeout is not None:
-            _check_timeout(timeout)
+            timeout = check_timeout(timeout)
         name, node = self.instance_name, self.node
         if not node.usable:
             node.check_usable()
-        if name in node.holds and self.capacity == 1 and node.held_by(name, owner()):
+        hold = Hold(self)
+        if name in node.holds and self.capacity == 1 and node.held_by(name, hold.key[1]):
             raise WouldDeadlock(
                 f"this task holds {self.name!r} already and would wait for itself; rlock() allows that",
                 name=self.name,
             )
         if timeout == 0 and node.inside(name) + self.permits > self.capacity:
+            await asyncio.sleep(0)  # who tries again and again must not keep the holder from leaving
             raise self._timed_out(0)
         instance = node.instances.get(name)
-        if instance and instance.unheard > node.locality and node.deaf(instance):
+        if node.entered >= node.turn_due or (
+            instance and instance.unheard > node.locality and node.deaf(instance)
+        ):
             await node.listen()
-        hold = Hold(self)
         ticket = None
         if self.permits == 1 and not node.behind:
             ticket = Ticket()
@@ -351,19 +185,26 @@ class Lock:
             name=self.name,
         )
 
-    async def __aenter__(self) -> Hold:
+    def __aenter__(self) -> Coroutine[Any, Any, Hold]:
+        frame = sys._getframe(1)
+        return self._enter((id(frame), frame.f_code))
+
+    async def _enter(self, place: Place) -> Hold:
         hold = await self.acquire_or_raise(self.timeout)
-        self._bodies.setdefault(asyncio.current_task(), []).append(hold)
+        self._bodies.enter((place, hold.key[1], hold))
         hold.enter_body()
         return hold
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> None:
-        task = asyncio.current_task()
-        bodies = self._bodies[task]
-        hold = bodies.pop()
-        if not bodies:
-            del self._bodies[task]
-        hold.leave_body(error)
+    def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: Any
+    ) -> Coroutine[Any, Any, None]:
+        frame = sys._getframe(1)
+        return self._leave((id(frame), frame.f_code), error)
+
+    async def _leave(self, place: Place, error: BaseException | None) -> None:
+        body = self._bodies.find(place, owner)
+        self._bodies.left(body)
+        body[2].leave_body(error)
 
     def __call__(self, function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
         """As a decorator: the function runs while the lock is held."""
@@ -383,13 +224,16 @@ class Lock:
 
 
 class RLock(Lock):
-    """A lock that its holder may take again. It is the same lock as `node.lock` of that name."""
+    """A lock that its holder may take again. It is the same lock as `node.lock` of that name.
+
+    Each time gives a hold of its own, with the same fence; the lock is free when all are released, in any order.
+    """
 
     async def acquire_or_raise(self, timeout: float | None) -> Hold:
         self.node.check_usable()
-        if hold := self.node.held_by(self.instance_name, owner()):
-            hold.depth += 1
-            return hold
+        if held := self.node.held_by(self.instance_name, owner()):
+            check_timeout(timeout)
+            return Hold(self).joins(held)
         return await super().acquire_or_raise(timeout)
 
 
@@ -410,8 +254,14 @@ class Semaphore(Lock):
         on_lost: OnLost = "cancel",
     ) -> None:
         super().__init__(node, name, timeout=timeout, note=note, on_lost=on_lost)
+        value, permits = check_count("a semaphore's value", value), check_count("permits", permits)
         if value < 1:
             raise UsageError(f"a semaphore's value must be at least 1, not {value}")
+        if value > node.most_permits:
+            raise UsageError(
+                f"a semaphore's value is at most {node.most_permits} among {len(node.members)} nodes, not {value}: "
+                "each permit is a site at every node"
+            )
         if not 1 <= permits <= value:
             raise UsageError(f"permits must be from 1 to the semaphore's value ({value}), not {permits}")
         if permits > 1 and not node.semaphore_card.prompt:
@@ -458,32 +308,60 @@ class Locks:
     def __init__(self, locks: list[Lock], timeout: float | None) -> None:
         if not locks:
             raise UsageError("locks() needs at least one name")
-        self.locks, self.timeout = locks, timeout
-        self._stacks: dict[object, list[AsyncExitStack]] = {}
+        self.locks, self.timeout = locks, check_timeout(timeout)
+        self.name = ", ".join(lock.name for lock in locks)
+        self._bodies: Bodies[dict[str, Hold]] = Bodies(self.name)
 
-    async def __aenter__(self) -> dict[str, Hold]:
-        stack = AsyncExitStack()
-        holds = {}
+    async def take(self) -> dict[str, Hold]:
+        """All of them, or `AcquireTimeout`, which names the one that did not come."""
+        holds: dict[str, Hold] = {}
         try:
-            async with asyncio.timeout(self.timeout):
+            async with asyncio.timeout(self.timeout or None):
                 for lock in self.locks:
-                    holds[lock.name] = await stack.enter_async_context(lock)
-        except TimeoutError:
-            await stack.aclose()
-            names = ", ".join(lock.name for lock in self.locks)
-            raise AcquireTimeout(f"{names} were not granted within {self.timeout:g} s") from None
-        except BaseException:
-            await stack.aclose()
+                    holds[lock.name] = await lock.acquire_or_raise(0 if self.timeout == 0 else None)
+        except BaseException as error:
+            for hold in reversed(holds.values()):
+                hold.release_now()
+            if isinstance(error, TimeoutError):
+                raise self._timed_out(lock) from None
             raise
-        self._stacks.setdefault(asyncio.current_task(), []).append(stack)
         return holds
 
-    async def __aexit__(self, *error: Any) -> None:
-        task = asyncio.current_task()
-        stack = self._stacks[task].pop()
-        if not self._stacks[task]:
-            del self._stacks[task]
-        await stack.__aexit__(*error)
+    def _timed_out(self, missing: Lock) -> AcquireTimeout:
+        if len(self.locks) == 1:
+            return missing._timed_out(self.timeout)
+        return AcquireTimeout(
+            f"{self.name} were wanted: {missing._timed_out(self.timeout)}", name=missing.name
+        )
+
+    def __aenter__(self) -> Coroutine[Any, Any, dict[str, Hold]]:
+        frame = sys._getframe(1)
+        return self._enter((id(frame), frame.f_code))
+
+    async def _enter(self, place: Place) -> dict[str, Hold]:
+        holds = await self.take()
+        self._bodies.enter((place, owner(), holds))
+        for hold in holds.values():
+            hold.enter_body()
+        return holds
+
+    def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: Any
+    ) -> Coroutine[Any, Any, None]:
+        frame = sys._getframe(1)
+        return self._leave((id(frame), frame.f_code), error)
+
+    async def _leave(self, place: Place, error: BaseException | None) -> None:
+        body = self._bodies.find(place, owner)
+        self._bodies.left(body)
+        ending = error
+        for hold in reversed(body[2].values()):
+            try:
+                hold.leave_body(ending)
+            except LockLost as lost:
+                ending = lost
+        if ending is not error and ending:
+            raise ending
 
 
 def _by_name(kind: type[Lock], node: str, name: str, settings: dict[str, Any]) -> Lock:
@@ -491,3 +369,6 @@ def _by_name(kind: type[Lock], node: str, name: str, settings: dict[str, Any]) -
     from soloist.net.node import local_node
 
     return kind(local_node(node), name, **settings)
+
+
+__all__ = ["OWNER", "Collector", "Hold", "Lock", "Locks", "OnLost", "RLock", "Semaphore", "owner", "prompt"]

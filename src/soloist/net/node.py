@@ -17,6 +17,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from threading import get_ident
 from typing import Any, Self
 from weakref import WeakSet
 
@@ -24,6 +25,7 @@ import msgspec
 
 from soloist.algorithms import Card, find
 from soloist.core import ProtocolError, UsageError
+from soloist.net.arguments import check_name
 from soloist.net.beginning import Beginning
 from soloist.net.errors import ConfigMismatch, LockError, NodeClosed
 from soloist.net.handshake import Who, incarnation
@@ -34,10 +36,10 @@ from soloist.net.instance import (
     Cancellable,
     Effects,
     Instance,
-    Layout,
     Ticket,
     begins,
 )
+from soloist.net.layout import Layout
 from soloist.net.lock import Hold, Lock, Locks, OnLost, RLock, Semaphore
 from soloist.net.observer import Observer, port_for
 from soloist.net.origin import DataDirectory, by_clock, counter_of, epoch_of
@@ -56,8 +58,8 @@ LONG_ASIDE, STAY_SECONDS = 0.001, 1.0
 """If stepping aside takes longer than that, others want the processor as well, and it is not done again for a while."""
 HIGH_WATER = 8 * 1024 * 1024
 """Bytes that a peer may leave unacknowledged before new requests wait."""
-MAX_CAPACITY = 10_000
-"""The largest value of a semaphore: each unit of it costs a site at every node."""
+MOST_SITES = 2000
+"""Of one semaphore, over all nodes: each permit is a site at every node, and each site keeps something of all others."""
 MOST_AWAKE = 1000
 """Locks that are kept ready for use before those that nobody uses are packed."""
 MOST_ENVELOPES = 256
@@ -72,6 +74,9 @@ EAGER = 2
 What callers say first leaves at once, the rest together at the end of this turn of the loop. So a lock is handed
 over without delay, and whoever uses many locks at a time still sends few batches.
 """
+TURN_SECONDS = 0.005
+"""How long callers who find their lock here may go on before the loop has a turn, whatever there is to read: whoever
+connects, whoever is dialled and whatever a timer is for needs turns, too."""
 LISTEN_TURNS = 4
 """How many turns of the loop what has arrived may take to be read; two are the rule."""
 REMIND_SECONDS = 5.0
@@ -112,6 +117,8 @@ class Node:
 
     loop: asyncio.AbstractEventLoop
     """Once it is started."""
+    thread: int
+    """The thread of that loop."""
 
     def __init__(
         self,
@@ -174,6 +181,12 @@ class Node:
         self._hearing = False
         """Whether what a peer has said is being dealt with; a flush comes at its end."""
         self._eager = EAGER
+        self.most_permits = max(1, MOST_SITES // len(self.members))
+        """The largest value of a semaphore."""
+        self.entered = 0.0
+        """When somebody here was last let in."""
+        self.turn_due = TURN_SECONDS
+        """From when on whoever comes next lets the loop have a turn."""
         self._stays_until = 0.0
         """When we may step aside again."""
         self._questions: dict[int, dict[str, list[LocalView]]] = {}
@@ -197,6 +210,7 @@ class Node:
     async def start(self) -> Self:
         """Go and meet the others. Whoever asks for a lock meanwhile waits until all have met."""
         self.loop = self._loop = asyncio.get_running_loop()
+        self.thread = get_ident()
         self.beginning.begin_above(max(by_clock(), self._data.open() if self._data else 0))
         try:
             await self.transport.start(self._receive, self.beginning)
@@ -239,7 +253,13 @@ class Node:
         """Leave. Whoever still holds a lock here loses it; whoever waits gets `NodeClosed`."""
         if self._closed:
             return
+        if self._loop and self._loop.is_closed():  # there is nobody left to tell, and nothing to tell it with
+            self._closed, self.usable = True, False
+            self._close_data()
+            return
         if not self.forked:
+            if self._loop:
+                self.check_loop()
             self._flush()
         self._closed = True
         self.usable = False
@@ -283,6 +303,16 @@ class Node:
         if self.forked:
             raise NodeClosed(f"node {self.name!r} belongs to the parent of this process; make a new one here")
 
+    def check_loop(self) -> None:
+        """Raise unless the loop that runs is that of this node. There is one thread for it, and no other."""
+        self.check_process()
+        if self.loop.is_closed():
+            raise NodeClosed(f"the event loop of node {self.name!r} is closed; start a new node in this one")
+        if asyncio.get_running_loop() is not self.loop:
+            raise UsageError(
+                f"node {self.name!r} belongs to another event loop; use it there (for threads there is SyncNode)"
+            )
+
     # Locks.
 
     def lock(
@@ -312,11 +342,13 @@ class Node:
 
     def locks(self, *names: str, timeout: float | None = None, note: str | None = None) -> Locks:
         """Several locks, all or none, always taken in the same order, so that nobody waits in a circle."""
-        return Locks([self.lock(name, note=note) for name in sorted(set(names))], timeout)
+        return Locks(
+            [self.lock(name, note=note) for name in sorted({check_name(name) for name in names})], timeout
+        )
 
     async def inspect(self, name: str) -> Inspection:
         """Who holds it, since when, with which note, and who waits: asked of all nodes."""
-        views = await self._ask(name)
+        views = await self._ask(check_name(name))
         mine = [view for found in views.values() for view in found]
         return Inspection(
             name,
@@ -413,6 +445,7 @@ class Node:
             await asyncio.sleep(0)
             if not self.transport.unread():
                 break
+        self.turn_due = time.monotonic() + TURN_SECONDS
         self.check_usable()
 
     def release(self, lock: str, ticket: Ticket) -> None:
@@ -443,7 +476,7 @@ class Node:
             if time.monotonic() - now > LONG_ASIDE:
                 self._stays_until = now + STAY_SECONDS
 
-    def forget(self, hold: Hold) -> None:
+    def forget(self, hold: Hold, last: bool = True) -> None:
         holds = self.holds.get(hold.key[0], ())
         if hold not in holds:
             return
@@ -451,8 +484,9 @@ class Node:
             del self.holds[hold.key[0]]
         else:
             self.holds[hold.key[0]].remove(hold)
-        for observer in self.observers:
-            observer.on_exit(hold)
+        if last:
+            for observer in self.observers:
+                observer.on_exit(hold.first or hold)
 
     def held_by(self, lock: str, owner: object) -> Hold | None:
         """The newest hold of a task or thread."""
@@ -580,8 +614,10 @@ class Node:
     def _send_what_can_be_sent(self, host: int, envelopes: list[Envelope], error: Exception) -> None:
         """A peer that counts beyond all measure makes us say what cannot be written; that harms no other lock."""
         if len(envelopes) == 1:
-            what = "%s: a message to %s about %r cannot be sent: %r"
-            log.error(what, self.name, self.members[host], envelopes[0].lock, error)
+            instance = self._known(envelopes[0].lock)
+            if instance:
+                instance.break_off(f"{self.name} cannot write a message to {self.members[host]}: {error!r}")
+                self._rouse_soon()
             return
         for envelope in envelopes:
             self._send(host, [envelope])
@@ -639,8 +675,8 @@ class Node:
 
     def _instance_for(self, peer: str, envelope: Envelope) -> Instance:
         """Of a lock of which we hear for the first time, or with another capacity than ours."""
-        if not 1 <= envelope.capacity <= MAX_CAPACITY:
-            raise ProtocolError(f"a capacity of {envelope.capacity}")
+        if not 1 <= envelope.capacity <= self.most_permits:
+            raise ProtocolError(f"a capacity of {envelope.capacity}, where {self.most_permits} is the most")
         try:
             return self._instance(envelope.lock, envelope.capacity)
         except ConfigMismatch as mismatch:
@@ -653,6 +689,7 @@ class Node:
 
     async def _ask(self, lock: str) -> dict[str, list[LocalView]]:
         self.check_usable()
+        self.check_loop()
         self._question += 1
         number = self._question
         found = self._questions[number] = {self.name: self._views(lock)}
@@ -706,8 +743,8 @@ class Node:
     def _garbled(self, peer: str, lock: str) -> None:
         """What was lost may have been a token: nobody may go on with this lock as if nothing had happened."""
         if instance := self._known(lock):
-            words = f"{lock!r} is out of order: between {self.name!r} and {peer!r} something was said that cannot be read"
-            instance.fail(ProtocolError(words))
+            instance.break_off(f"between {self.name!r} and {peer!r} something was said that cannot be read")
+            self._rouse_soon()
 
     def _views(self, lock: str) -> list[LocalView]:
         """Of one lock (and the semaphore of that name), or of all that somebody here wants or has."""

@@ -11,26 +11,22 @@ A body that runs in a thread cannot be interrupted: if the lock is lost, `hold.l
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import threading
-import time
 from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import Future
-from typing import Any, ParamSpec, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Self, TypedDict, TypeVar, Unpack
 
-from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned
-from soloist.net.lock import OWNER, Hold, Lock, Locks
+from soloist.net.errand import Errand
+from soloist.net.errors import NodeClosed
 from soloist.net.node import Inspection, Node
 from soloist.net.security import TLS
+from soloist.net.sync_lock import OnLost, SyncHold, SyncLock, SyncLocks
 from soloist.net.transport import Transport
 from soloist.net.wire import LocalView
 
-P = ParamSpec("P")
-R = TypeVar("R")
 T = TypeVar("T")
-
-OnLost = Callable[["SyncHold"], None]
 
 
 class NodeOptions(TypedDict, total=False):
@@ -78,15 +74,15 @@ class SyncNode:
 
     def start(self) -> Self:
         self._make()  # complain here, in the caller's thread
-        self._loop = new_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name=f"soloist {self.name}", daemon=True
-        )
+        loop = self._loop = new_loop()
+        self._thread = threading.Thread(target=_run, args=(loop,), name=f"soloist {self.name}", daemon=True)
         self._thread.start()
         try:
-            self._node = self.call(self._begin())
+            self._node = self.call(self._begin)
         except BaseException:
-            self._stop_loop(self._loop)
+            self._loop = None
+            loop.call_soon_threadsafe(loop.stop)
+            self._thread.join()
             raise
         _NODES[self.name] = self
         return self
@@ -95,23 +91,18 @@ class SyncNode:
         return await self._make().start()
 
     def close(self) -> None:
+        """Leave, and wait until all is over; what was interrupted meanwhile goes on to its end."""
         if os.getpid() != self._pid:
             return
         with self._mutex:
             node, loop = self._node, self._loop
             self._node = self._loop = None
-        if node and loop:
-            asyncio.run_coroutine_threadsafe(_close(node), loop).result()
-            self._stop_loop(loop)
-            if _NODES.get(self.name) is self:
-                del _NODES[self.name]
-
-    def _stop_loop(self, loop: asyncio.AbstractEventLoop) -> None:
-        assert self._thread
-        loop.call_soon_threadsafe(loop.stop)
-        self._thread.join()
-        loop.close()
-        self._loop = None
+            if node and loop:
+                loop.call_soon_threadsafe(functools.partial(loop.create_task, _close(node)))
+        if _NODES.get(self.name) is self:
+            del _NODES[self.name]
+        if self._thread:
+            self._thread.join()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -119,26 +110,31 @@ class SyncNode:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run in the node's loop, and wait for the result in this thread."""
-        return self.begin(work).result()
+    def call(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run it in the node's loop, and wait for the result in this thread."""
+        errand = Errand(work)
+        self.run(errand)
+        if errand.error is not None:
+            raise errand.error
+        return errand.result
 
-    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Hand work to the node's loop."""
+    def run(self, errand: Errand[Any]) -> None:
+        """Have an errand run, to its end; whoever is interrupted meanwhile withdraws it."""
         try:
-            self._check_process()
-            with self._mutex:
-                if self._loop is None:
-                    raise self._not_running()
-                return asyncio.run_coroutine_threadsafe(work, self._loop)
-        except NodeClosed:
-            work.close()
+            self.soon(errand.begin)
+            errand.wait()
+        except BaseException:
+            with contextlib.suppress(NodeClosed):
+                self.soon(errand.withdraw)
             raise
 
     def soon(self, work: Callable[[], None]) -> None:
+        """Let the loop do something, later."""
+        self._check_process()
         with self._mutex:
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(work)
+            if self._loop is None:
+                raise self._not_running()
+            self._loop.call_soon_threadsafe(work)
 
     def lock(
         self,
@@ -179,223 +175,23 @@ class SyncNode:
         return SyncLocks(self, self.node.locks(*names, timeout=timeout, note=note))
 
     def inspect(self, name: str) -> Inspection:
-        return self.call(self.node.inspect(name))
+        return self.call(functools.partial(self.node.inspect, name))
 
     def holders(self) -> list[LocalView]:
-        return self.call(self.node.holders())
+        return self.call(self.node.holders)
 
     def missing(self) -> list[str]:
         return self.node.missing()
-
-
-class SyncHold:
-    """One grant, for threads."""
-
-    def __init__(self, node: SyncNode, hold: Hold, on_lost: OnLost | None) -> None:
-        self._node, self._hold, self._on_lost = node, hold, on_lost
-        self.lost = threading.Event()
-        hold.facade = self
-        hold.on_lost = self._lose
-        if hold.lost.is_set():  # already
-            self._lose(hold)
-
-    def _lose(self, hold: Hold) -> None:
-        self.lost.set()
-        if self._on_lost:
-            self._on_lost(self)
-
-    @property
-    def name(self) -> str:
-        return self._hold.name
-
-    @property
-    def fence(self) -> int:
-        return self._hold.fence
-
-    @property
-    def epoch(self) -> int:
-        return self._hold.epoch
-
-    @property
-    def slots(self) -> tuple[int, ...]:
-        return self._hold.slots
-
-    @property
-    def slot(self) -> int | None:
-        return self._hold.slot
-
-    @property
-    def note(self) -> str | None:
-        return self._hold.note
-
-    @property
-    def valid(self) -> bool:
-        return self._hold.valid
-
-    def check(self) -> None:
-        self._hold.check()
-
-    def release(self) -> None:
-        """Give it back; from any thread, and only the first time counts."""
-        if self.lost.is_set() or self._hold.released:
-            return
-        try:
-            self._node.call(self._hold.release())
-        except NodeClosed:
-            self._node._check_process()
-            self.lost.wait()  # the node is being closed, and takes the lock away
-
-    def end(self, error: BaseException | None) -> None:
-        """The body has ended: release, and raise `LockLost` if the lock was lost before."""
-        self.release()
-        if self.lost.is_set():
-            raise LockLost(f"{self.name!r} was lost before the body ended", name=self.name) from error
-
-    def __repr__(self) -> str:
-        return repr(self._hold)
-
-    def __reduce__(self) -> Any:
-        return self._hold.__reduce__()
-
-
-class _Ticket:
-    """A wait that its thread may give up at any moment, without leaking what is granted too late."""
-
-    def __init__(self) -> None:
-        self.hold: Hold | None = None
-        self.abandoned = False
-
-    async def acquire(self, lock: Lock, timeout: float | None) -> Hold:
-        self.hold = await lock.acquire_or_raise(timeout)
-        if self.abandoned:
-            self.hold.release_now()
-        return self.hold
-
-    def abandon(self) -> None:
-        self.abandoned = True
-        if self.hold:
-            self.hold.release_now()
-
-
-class SyncLock:
-    """A lock, reentrant lock or semaphore by name, for threads. It may be shared by many of them."""
-
-    def __init__(self, node: SyncNode, lock: Lock, on_lost: OnLost | None) -> None:
-        self._node, self._lock, self._on_lost = node, lock, on_lost
-        self._bodies = threading.local()
-
-    @property
-    def name(self) -> str:
-        return self._lock.name
-
-    def acquire(self, blocking: bool = True, timeout: float | None = None) -> SyncHold | None:
-        """Wait for the lock. None if it was not granted in time; `timeout=0` or `blocking=False` tries once."""
-        wait = 0.0 if not blocking else self._lock.timeout if timeout is None else timeout
-        try:
-            return self._acquire(wait)
-        except AcquireTimeout:
-            return None
-
-    def release(self) -> None:
-        """Give back the newest hold of this thread."""
-        hold = self._node.node.held_by(self._lock.instance_name, _me())
-        if hold is None:
-            raise NotOwned(f"this thread does not hold {self.name!r}", name=self.name)
-        self._node.call(hold.release())
-
-    def locked(self) -> bool:
-        return self._lock.locked()
-
-    def _acquire(self, timeout: float | None) -> SyncHold:
-        ticket = _Ticket()
-        token = OWNER.set(_me())
-        try:
-            future = self._node.begin(ticket.acquire(self._lock, timeout))
-        finally:
-            OWNER.reset(token)
-        try:
-            hold = future.result()
-        except Exception:
-            raise
-        except BaseException:  # Ctrl-C, at any moment
-            future.cancel()
-            self._node.soon(ticket.abandon)
-            raise
-        facade: SyncHold = hold.facade or SyncHold(self._node, hold, self._on_lost)
-        return facade
-
-    def __enter__(self) -> SyncHold:
-        hold = self._acquire(self._lock.timeout)
-        self._stack().append(hold)
-        return hold
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> None:
-        self._stack().pop().end(error)
-
-    def _stack(self) -> list[SyncHold]:
-        if not hasattr(self._bodies, "holds"):
-            self._bodies.holds = []
-        holds: list[SyncHold] = self._bodies.holds
-        return holds
-
-    def __reduce__(self) -> Any:
-        if self._on_lost:
-            raise TypeError("a lock with a callback cannot be pickled: make it anew by its name")
-        _, details = self._lock.__reduce__()
-        return _by_name, details
-
-    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """As a decorator: the function runs while the lock is held."""
-
-        @functools.wraps(function)
-        def locked(*args: P.args, **kwargs: P.kwargs) -> R:
-            with self:
-                return function(*args, **kwargs)
-
-        return locked
-
-
-class SyncLocks:
-    """Several locks, all or none, for threads."""
-
-    def __init__(self, node: SyncNode, locks: Locks) -> None:
-        self._node = node
-        self._locks = [SyncLock(node, lock, None) for lock in locks.locks]
-        self._timeout = locks.timeout
-        self._bodies = threading.local()
-
-    def __enter__(self) -> dict[str, SyncHold]:
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
-        holds: dict[str, SyncHold] = {}
-        try:
-            for lock in self._locks:
-                left = None if deadline is None else max(0.0, deadline - time.monotonic())
-                holds[lock.name] = lock._acquire(left)
-        except BaseException:
-            for hold in reversed(holds.values()):
-                hold.release()
-            raise
-        self._bodies.holds = [*getattr(self._bodies, "holds", []), holds]
-        return holds
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> None:
-        holds = list(reversed(self._bodies.holds.pop().values()))
-        for hold in holds:
-            hold.release()
-        for hold in holds:
-            hold.end(error)
 
 
 _NODES: dict[str, SyncNode] = {}
 """The nodes of this process, by name: what a pickled lock comes back to."""
 
 
-def _by_name(kind: type[Lock], node: str, name: str, settings: dict[str, Any]) -> SyncLock:
-    """A lock unpickled: it belongs to the node of that name in this process."""
-    if node not in _NODES:
-        raise NodeClosed(f"no node {node!r} runs in this process; start it before unpickling its locks")
-    here = _NODES[node]
-    return SyncLock(here, kind(here.node, name, **settings), None)
+def local_node(name: str) -> SyncNode:
+    if name not in _NODES:
+        raise NodeClosed(f"no node {name!r} runs in this process; start it before unpickling its locks")
+    return _NODES[name]
 
 
 async def _close(node: Node) -> None:
@@ -403,10 +199,14 @@ async def _close(node: Node) -> None:
     await node.close()
     others = asyncio.all_tasks() - {asyncio.current_task()}
     await asyncio.gather(*others, return_exceptions=True)
+    asyncio.get_running_loop().stop()
 
 
-def _me() -> object:
-    return threading.current_thread()
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
@@ -417,3 +217,6 @@ def new_loop() -> asyncio.AbstractEventLoop:
         return asyncio.new_event_loop()
     loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
     return loop
+
+
+__all__ = ["SyncHold", "SyncLock", "SyncLocks", "SyncNode", "new_loop"]

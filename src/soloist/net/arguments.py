@@ -1,0 +1,75 @@
+"""What callers hand in, looked at before anything is made of it.
+
+A peer could only choke on what is wrong here, and callers would not hear of it. So nothing that cannot be written to
+the wire, and nothing that others would read as something else, gets past this door.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+from soloist.core import UsageError
+
+LONGEST = 1000
+"""Characters in a name or a note: a batch of messages must fit into a frame."""
+FOREVER = 1e9
+"""Seconds, some thirty years: no clock need be set for a wait of that length or more."""
+
+
+def check_text(what: str, text: str) -> str:
+    """A name or a note, as a plain string."""
+    if not isinstance(text, str):
+        raise UsageError(f"a lock's {what} must be a str, not {_shown(text)}")
+    if len(text) > LONGEST:
+        raise UsageError(f"a lock's {what} has at most {LONGEST} characters, not {len(text)}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"a lock's {what} must be text that UTF-8 can write, not {_shown(text)}") from None
+    return str.__str__(text)  # of an enumeration of strings, for example, the string
+
+
+def check_name(name: str) -> str:
+    if not check_text("name", name):
+        raise UsageError("a lock needs a name")
+    return str.__str__(name)
+
+
+def check_note(note: str | None) -> str | None:
+    return None if note is None else check_text("note", note)
+
+
+def check_count(what: str, number: int) -> int:
+    """A whole number, of whatever kind; but neither true nor false, which Python would take for 1 and 0."""
+    try:
+        if isinstance(number, bool):
+            raise TypeError
+        return operator.index(number)
+    except TypeError:
+        raise UsageError(f"{what} must be a whole number, not {_shown(number)}") from None
+
+
+def check_timeout(timeout: float | None) -> float | None:
+    """Seconds, or None for a wait without end."""
+    if timeout is None:
+        return None
+    try:
+        if isinstance(timeout, bool | str | bytes | bytearray):
+            raise TypeError
+        seconds = float(timeout)
+    except (TypeError, ValueError, OverflowError):
+        seconds = math.nan
+    if math.isnan(seconds):
+        raise UsageError(
+            f"timeout must be a number of seconds, not {_shown(timeout)}; None waits for ever, 0 tries once"
+        )
+    if seconds < 0:
+        raise UsageError(f"timeout must not be negative, but is {timeout}; None waits for ever, 0 tries once")
+    return seconds if seconds < FOREVER else None
+
+
+def _shown(what: object) -> str:
+    """In one line, whatever it is."""
+    shown = repr(what)
+    return shown if len(shown) <= 40 else f"{shown[:40]}… ({type(what).__name__})"

@@ -1,0 +1,193 @@
+"""One grant of one lock: what its holder has in hand."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, Self
+
+from soloist.net.errors import LockLost
+from soloist.net.instance import FENCE_BITS, Ticket
+
+if TYPE_CHECKING:
+    from soloist.net.lock import Lock
+
+OWNER: ContextVar[object | None] = ContextVar("owner", default=None)
+"""Who acts, where that is not the running task: a thread behind a `SyncNode`."""
+
+
+def owner() -> object:
+    return OWNER.get() or asyncio.current_task()
+
+
+class Hold:
+    """One grant of one lock. It is true, so `if hold := await lock.acquire(timeout=1):` reads as it should."""
+
+    on_lost: Callable[[Hold], None] | None = None
+    """Called once, in the node's loop, if the lock is lost."""
+    first: Hold | None = None
+    """Where a reentrant lock was taken again: the hold that it was first taken with."""
+    released = False
+    _in_body = False
+    _cancelled_body = False
+    _cancelling = 0
+    _why = ""
+    """Not empty if the lock is lost."""
+    _lost: asyncio.Event | None = None
+    fence: int
+    """Grows from holder to holder. Hand it to whatever the lock protects, and let that refuse lower ones."""
+    since: float
+    """On the clock of `time.monotonic`."""
+    _tickets: list[Ticket]
+
+    def __init__(self, lock: Lock) -> None:
+        """Made by whoever asks, so that little is left to do between the grant and the entry; then it `begins`."""
+        self.name = lock.name
+        self.note = lock.note
+        self._lock = lock
+        node = self._node = lock.node
+        task = self._task = asyncio.current_task(node.loop)  # found faster if the loop is told
+        if task is None or get_ident() != node.thread:
+            node.check_loop()
+        self.key: tuple[str, object] = (lock.instance_name, OWNER.get() or task)
+        """The instance and whoever holds it."""
+
+    def begins(self, tickets: list[Ticket]) -> Self:
+        self._tickets = tickets
+        self.fence = tickets[0].fence if len(tickets) == 1 else max(ticket.fence for ticket in tickets)
+        node, lock = self._node, self.key[0]
+        self.since = node.entered = time.monotonic()
+        if not node.usable:  # closed between the grant and now
+            node.check_usable()
+        node.stats.entries += 1
+        if lock in node.holds:
+            node.holds[lock].append(self)
+        else:
+            node.holds[lock] = [self]
+        return self
+
+    def joins(self, other: Hold) -> Self:
+        """One more hold of a grant that its holder has already: the lock is free when all of them are released."""
+        self._tickets, self.fence, self.since = other._tickets, other.fence, other.since
+        self._tickets[0].shares += 1
+        self.first = other.first or other
+        self._node.holds[self.key[0]].append(self)
+        return self
+
+    @property
+    def lost(self) -> asyncio.Event:
+        """Set once the lock is lost. Few ask for it, so it is made for those who do."""
+        if self._lost is None:
+            self._lost = asyncio.Event()
+        if self._why:
+            self._lost.set()
+        return self._lost
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """Which of a semaphore's places are held, where the algorithm tells them apart; else ()."""
+        return tuple(ticket.slot for ticket in self._tickets if ticket.slot is not None)
+
+    @property
+    def slot(self) -> int | None:
+        """The first of them: from 0 up to the semaphore's value, and nobody else's. None where there are none."""
+        return next(iter(self.slots), None)
+
+    @property
+    def epoch(self) -> int:
+        return self.fence >> FENCE_BITS
+
+    @property
+    def valid(self) -> bool:
+        """Whether the lock is held at this moment, by this process (not by the child of a fork)."""
+        return not (self.released or self._why or self._node.forked)
+
+    def check(self) -> None:
+        """Raise `LockLost` unless the lock is held at this moment."""
+        if not self.valid:
+            why = "is held by the parent of this process" if self._node.forked else "has been released"
+            raise LockLost(self._why or f"{self.name!r} {why}", name=self.name)
+
+    async def release(self) -> None:
+        """Give it back. From any task, and as often as you like: only the first time counts.
+
+        Nothing is awaited, so nothing can be cancelled half-way.
+        """
+        node = self._node
+        if get_ident() != node.thread:
+            node.check_loop()
+        self.release_now()
+
+    def release_now(self) -> None:
+        node, tickets = self._node, self._tickets
+        if node.forked:
+            node.check_process()
+        if self.released or self._why:
+            return
+        self.released = True
+        if tickets[0].shares > 1:
+            self._leave_to_the_others()
+            return
+        sent = node.stats.batches_sent
+        for ticket in tickets:
+            node.release(self.key[0], ticket)
+        if node.stats.batches_sent != sent:
+            node.step_aside(self.since)
+        node.forget(self)
+
+    def _leave_to_the_others(self) -> None:
+        """There are more holds of this grant: with the last of them it ends."""
+        self._tickets[0].shares -= 1
+        self._node.forget(self, last=False)
+
+    def lose(self, why: str) -> None:
+        """The lock is gone. Tell the body, in the way it asked for.
+
+        A body that closes its own node is not cancelled: it learns of the loss when it ends.
+        """
+        self._why = f"{self.name!r} is lost: {why}"
+        if self._lost:
+            self._lost.set()
+        if self._tickets[0].shares > 1:
+            self._leave_to_the_others()
+        else:
+            self._node.forget(self)
+        elsewhere = self._task and self._task is not asyncio.current_task() and not self._task.done()
+        if self._in_body and self._lock.on_lost == "cancel" and self._task and elsewhere:
+            self._cancelled_body = True
+            self._task.cancel(self._why)
+        if self.on_lost:
+            self.on_lost(self)
+
+    def enter_body(self) -> None:
+        if self._task:
+            self._cancelling = self._task.cancelling()
+        self._in_body = True
+
+    def leave_body(self, error: BaseException | None) -> None:
+        """At the end of a `with`: release, and turn the cancellation that a loss caused into `LockLost`.
+
+        If somebody else has cancelled the task as well, that goes on, as with `asyncio.timeout`.
+        """
+        self._in_body = False
+        self.release_now()
+        if not self._why:
+            return
+        cancelled_by_others = isinstance(error, asyncio.CancelledError)
+        if self._cancelled_body and self._task:
+            self._cancelled_body = False
+            cancelled_by_others &= self._task.uncancel() > self._cancelling
+        if not cancelled_by_others:
+            raise LockLost(self._why, name=self.name) from error
+
+    def __repr__(self) -> str:
+        state = "held" if self.valid else "lost" if self._why else "released"
+        return f"<Hold {self.name!r} fence={self.fence} {state}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a Hold cannot be pickled: it belongs to this process; pickle the lock's name instead"
+        )

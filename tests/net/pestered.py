@@ -45,13 +45,13 @@ def tried(use: str, lock: Any, pest: Pest, delay: float) -> bool:
         if use == "acquire":
             hold = lock.acquire()
             pest.awake = False
-        elif use == "enter":
-            with lock:
-                pest.awake = False
-        else:
+        elif use == "with":
             with lock:
                 pass
             pest.awake = False
+        else:
+            with lock:
+                pest.awake = False
     except KeyboardInterrupt:
         return True
     finally:

@@ -217,7 +217,12 @@ class SyncLock(Entered):
         hold = self._node.node.held_by(self._lock.instance_name, threading.current_thread())
         if hold is None:
             raise NotOwned(f"this thread does not hold {self.name!r}", name=self.name)
-        self._node.call(hold.release)
+        try:
+            self._node.call(hold.release)
+        except BaseException:  # interrupted: it is given back all the same
+            with contextlib.suppress(NodeClosed):
+                self._node.soon(hold.release_now)
+            raise
 
     def locked(self) -> bool:
         return self._lock.locked()

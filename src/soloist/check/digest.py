@@ -242,7 +242,11 @@ def _dump(node: Any) -> str:
 
 
 def _is_comment(node: Any) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def _paths(node: ast.AST) -> Iterator[tuple[str, ...]]:
@@ -257,4 +261,3 @@ def _paths(node: ast.AST) -> Iterator[tuple[str, ...]]:
             inner = inner.value
         if path and isinstance(inner, ast.Name):
             yield (inner.id, *path)
-

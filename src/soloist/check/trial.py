@@ -32,7 +32,8 @@ def passes(what: Setting) -> bool:
     endless = what.unbounded()
     far = (0, 1, 1000)
     return not any(
-        next(found, None) for found in (differences(what, STATES), *(strays(endless, STEPS, c, c) for c in far))
+        next(found, None)
+        for found in (differences(what, STATES), *(strays(endless, STEPS, c, c) for c in far))
     )
 
 

@@ -70,9 +70,9 @@ class Reading:
         for attribute in _functions(kind):
             _is_read_there(attribute, kind)
         bases = [self._refer(base) for base in kind.__mro__[1:] if base is not object]
-        counters = self._value(getattr(kind, "counters", None))
+        values = self._value({name: getattr(kind, name) for name in _values(kind)})
         uses = self._uses(node, vars(module), _closures(kind))
-        return f"{_dump(node)} bases {bases} counters {counters} uses {uses}"
+        return f"{_dump(node)} bases {bases} values {values} uses {uses}"
 
     def _function(self, function: FunctionType) -> str:
         code = function.__code__
@@ -141,6 +141,15 @@ def _functions(kind: type) -> Iterator[FunctionType]:
             inner = inspect.unwrap(inner) if callable(inner) else inner
             if isinstance(inner, FunctionType) and _top(inner) not in LIBRARIES:
                 yield inner
+
+
+def _values(kind: type) -> list[str]:
+    """Its attributes that are plain values: they are what they are now, whatever the text says."""
+    plain = (int, float, str, bytes, tuple)
+    named = [
+        name for name, value in vars(kind).items() if isinstance(value, plain) and not name.startswith("__")
+    ]
+    return sorted({*named, *({"counters"} & vars(kind).keys())})
 
 
 def _is_read_there(function: FunctionType, kind: type) -> None:

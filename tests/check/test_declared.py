@@ -90,9 +90,9 @@ def test_there_are_enough_of_them() -> None:
 def test_a_copy_is_believed_as_long_as_it_says_the_same(tmp_path: Path) -> None:
     """Comments, docstrings, lines and the names of files are not what an algorithm does."""
     source = (SOURCE / "ricart_agrawala.py").read_text()
-    other = "# Mine.\n\n" + source.replace('"""', '"""Again: ').replace(
-        "self.outstanding -= 1", "self.outstanding -= 1  # !"
-    )
+    other = source.replace('    """REPLY: ', "    # Mine.\n\n" + '    """Our REPLY: ')
+    other = other.replace("self.outstanding -= 1", "self.outstanding -= 1  # one less")
+    assert other.count("\n") == source.count("\n") + 2
     kind = load(tmp_path, "own_again", other).RicartAgrawala
     assert digest(kind) == digest(ricart_agrawala.RicartAgrawala)
     assert not withheld(kind)
@@ -151,9 +151,9 @@ def test_another_handler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_source_nothing_is_believed() -> None:
     """As typed at a prompt."""
-    names: dict[str, type[Process]] = {}
-    exec((SOURCE / "ricart_agrawala.py").read_text(), names | {"__name__": "__prompt__"}, names)
-    kind = names["RicartAgrawala"]
+    prompt = sys.modules["prompt"] = ModuleType("prompt")
+    exec((SOURCE / "ricart_agrawala.py").read_text(), vars(prompt))
+    kind = prompt.RicartAgrawala
     assert digest(kind) is None
     assert withheld(kind) == {"values", "clocks"}
 

@@ -55,7 +55,7 @@ class Reading:
 
     def _refer(self, thing: Any) -> str:
         """By name what belongs to a library or is an error, by number what is read here."""
-        if _top(thing) in LIBRARIES or (isinstance(thing, type) and issubclass(thing, BaseException)):
+        if _goes_by_name(thing):
             return f"{thing.__module__}.{thing.__qualname__}"
         if not any(thing is known for known in self.found):
             self.found.append(thing)
@@ -117,6 +117,12 @@ class Reading:
         if value is None or isinstance(value, int | float | str | bytes):
             return repr(value)
         return f"a {type(value).__module__}.{type(value).__qualname__}"
+
+
+def _goes_by_name(thing: Any) -> bool:
+    if isinstance(thing, type) and issubclass(thing, Process | BaseException):
+        return not issubclass(thing, Process)
+    return _top(thing) in LIBRARIES
 
 
 def _top(thing: Any) -> str:

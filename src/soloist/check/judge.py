@@ -216,7 +216,7 @@ class Judge:
             finding.bypass = UNBOUNDED_BYPASS
         if finding.bypass is not None:
             report.bypass_bound = "unbounded" if finding.bypass == UNBOUNDED_BYPASS else finding.bypass
-            report.bypass_scope = "requests without end" if optional else "within these requests"
+            report.bypass_scope = _scope(finding) if optional else "within these requests"
 
     def _worst(self, graph: Graph, measure: str) -> None:
         case = worst(graph, measure)
@@ -224,6 +224,11 @@ class Judge:
         report.worst = WorstCase(measure, case.cost, case.site)
         report.trace, report.loop = walk(graph.space, case.states).steps, case.loop
         report.script = script(report.trace, graph.space)
+
+
+def _scope(finding: Finding) -> str:
+    how = finding.how.get("starvation", "")
+    return how if "again" in how else "requests without end"
 
 
 def blank(job: Job) -> Report:

@@ -44,13 +44,17 @@ class Local(NamedTuple):
     """Requests it knew of when it asked: see `history`."""
     wrong: str = ""
     """Why the step that led here is a violation."""
+    idled: int = 0
+    """How often the others have asked while it was idle, where that is limited (`Setting.lively`)."""
 
     def without(self, item: Item) -> Local:
         """The site once it has taken a message out of its inbox and knows what the sender knew."""
         position = self.inbox.index(item)
         inbox = self.inbox[:position] + self.inbox[position + 1 :]
         known = self.known | item.known
-        return Local(self.process, self.left, inbox, self.timers, True, known, self.ahead, self.wrong)
+        return Local(
+            self.process, self.left, inbox, self.timers, True, known, self.ahead, self.wrong, self.idled
+        )
 
     def after(self, outcome: Outcome) -> Local:
         """The site once its process has done what it does."""
@@ -60,7 +64,17 @@ class Local(NamedTuple):
             for name, on in outcome.timers:
                 (armed.add if on else armed.discard)(name)
             timers = tuple(sorted(armed))
-        return Local(outcome.process, self.left, self.inbox, timers, True, self.known, self.ahead, self.wrong)
+        return Local(
+            outcome.process,
+            self.left,
+            self.inbox,
+            timers,
+            True,
+            self.known,
+            self.ahead,
+            self.wrong,
+            self.idled,
+        )
 
 
 class Event(NamedTuple):

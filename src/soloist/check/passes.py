@@ -6,6 +6,7 @@ import multiprocessing
 import os
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,6 +23,26 @@ from soloist.check.trial import passes
 from soloist.core import UsageError
 
 WITH_HISTORY, ENDLESS = "with history", "endless search"
+
+
+LIVELY = 2
+
+
+class Asking(NamedTuple):
+    """Which of the runs without end are looked at: those where sites ask like this."""
+
+    patient: bool = False
+    lively: int = 0
+
+    def __str__(self) -> str:
+        how = (
+            "sites asking again when their messages have arrived"
+            if self.patient
+            else "sites asking without end"
+        )
+        if self.lively:
+            how += f", and before the others have asked {self.lively + 1} times"
+        return how
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -45,45 +66,56 @@ class Job(msgspec.Struct, frozen=True):
         return found(graph, WITH_HISTORY, holds={name: PROVED for name in props.HISTORY if wanted[name]})
 
     def endless(self, watch: Watcher | None = None) -> Finding:
-        """Starvation, where whoever asks never stops asking. Declarations that are not proved show nothing to be
-        right; but if they stand a trial they may show where something goes wrong."""
-        finding = self._endless(watch, trust=False)
-        if not finding.cut or finding.search.cut == "interrupted" or not withheld(self.setting.card.process):
-            return finding
-        if not passes(self.setting):
-            return finding
-        try:
-            relying = self._endless(watch, trust=True)
-        except (UsageError, CutOff):  # its run is no real one
-            return finding
-        return relying if relying.broken else finding
+        """Starvation, where whoever asks never stops asking. If there are too many states, a part of these runs is
+        looked at: first one that is usual enough to say what has been proved, then one that relies on declarations
+        that nobody has proved. If they stand a trial they may show where something goes wrong, but nothing more."""
+        first = self._endless(Asking(patient=self._is_numbered()), watch)
+        if not first.cut or first.search.cut == "interrupted":
+            return first
+        orderly = self._endless(Asking(patient=True, lively=LIVELY), watch)
+        if orderly.broken or orderly.search.cut == "interrupted":
+            return orderly
+        if withheld(self.setting.card.process):
+            return self._relying(watch) or first
+        return first if orderly.cut else orderly
 
-    def _endless(self, watch: Watcher | None, trust: bool) -> Finding:
-        """If requests are numbered site by site, a third site may be told of them late, and they pile up: there
-        sites ask again only when what they sent has arrived."""
+    def _relying(self, watch: Watcher | None) -> Finding | None:
+        """A run that goes wrong, found with declarations that have stood a trial."""
+        if not passes(self.setting):
+            return None
+        try:
+            finding = self._endless(Asking(patient=self._is_numbered(trust=True)), watch, trust=True)
+        except (UsageError, CutOff):  # its run is no real one
+            return None
+        return finding if finding.broken else None
+
+    def _is_numbered(self, trust: bool = False) -> bool:
+        """Whether requests are numbered site by site, so that a third site may be told of them late: they pile up."""
         process = self.setting.card.process
         numbered = any(counter.per_site for counter in process.counters.values())
-        patient = numbered and self.setting.size.n > 2 and (trust or not withheld(process))
-        setting = msgspec.structs.replace(self.setting.unbounded(), patient=patient)
-        limits = msgspec.structs.replace(self.limits, states=min(self.endless_states, self.limits.states))
+        return numbered and self.setting.size.n > 2 and (trust or not withheld(process))
+
+    def _endless(self, asking: Asking, watch: Watcher | None, trust: bool = False) -> Finding:
+        setting = msgspec.structs.replace(
+            self.setting.unbounded(), patient=asking.patient, lively=asking.lively
+        )
+        most = self.endless_states // 2 if asking.lively else self.endless_states
+        limits = msgspec.structs.replace(self.limits, states=min(max(most, 1), self.limits.states))
         alarms = TOO_MANY if "exclusion" in self.properties else 0
-        space = Space(setting, self.reductions, trust=trust)
+        space = Space(setting, self.reductions - {"receiver", "early"}, trust=trust)
         graph = explore(
             space, limits, alarms, "deadlock" in self.properties, watch, ENDLESS, since=self.since
         )
         finding = found(graph, ENDLESS)
         if finding.broken or graph.cut == "interrupted":
             return finding
-        asking = (
-            "sites asking again when their messages have arrived" if patient else "sites asking without end"
-        )
         try:
             lasso = starvation(graph)
             if lasso is not None:
                 starves(finding, graph, lasso)
             elif not graph.cut:
                 finding.bypass = bypass(graph)
-                finding.holds["starvation"], finding.how["starvation"] = PROVED, asking
+                finding.holds["starvation"], finding.how["starvation"] = PROVED, str(asking)
         except CutOff as cut:
             finding.cut = f"judging was cut off at {cut}"
         return finding

@@ -5,7 +5,7 @@ BIN := .venv/bin
 USABLE := .venv/.usable
 READY := .venv/.ready
 
-.PHONY: demo test soak lint bench reproduce docs pages venv clean
+.PHONY: demo test soak lint bench reproduce proved docs pages venv clean
 
 demo: $(USABLE)  ## a real cluster of five processes, a lock, a semaphore and a witness
 	$(BIN)/soloist demo
@@ -28,6 +28,9 @@ bench: venv  ## our speed beside that of others
 
 reproduce: venv  ## what a paper claims, measured again: make reproduce PAPER=survey
 	$(BIN)/soloist reproduce $(PAPER)
+
+proved: venv  ## which code the declarations of the algorithms have been proved for
+	$(BIN)/pytest -q tests/check/test_proved.py --rewrite
 
 pages: venv  ## the pages that come from the code: algorithms, errata, picture
 	$(BIN)/python docs/generate.py

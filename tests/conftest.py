@@ -6,4 +6,6 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--rewrite", action="store_true", help="rewrite the golden traces; then read the diff")
+    parser.addoption(
+        "--rewrite", action="store_true", help="rewrite golden traces and digests; then read the diff"
+    )

@@ -38,6 +38,19 @@ def test_incomplete(capsys: pytest.CaptureFixture[str]) -> None:
     assert "INCOMPLETE" in capsys.readouterr().out
 
 
+def test_starvation_judged_for_bounded_requests_is_incomplete(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["check", "maekawa", "--nodes", "3", "--rounds", "1", "--endless", "2000"]
+    assert cli.main(arguments) == 3
+    out = capsys.readouterr().out
+    assert "channels any: INCOMPLETE" in out
+    assert "starvation     for these requests" in out
+    assert cli.main([*arguments, "--json"]) == 3
+    record = json.loads(capsys.readouterr().out)
+    assert (record["verdict"], record["properties"]["starvation"]) == ("incomplete", "for these requests")
+    assert cli.main([*arguments, "--property", "exclusion", "--property", "deadlock"]) == 0
+    assert "HOLDS" in capsys.readouterr().out
+
+
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["check", "lamport", "--nodes", "2", "--rounds", "2,1", "--channels", "any", "--json"]
     assert cli.main(arguments) == 1
@@ -55,7 +68,8 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_reductions(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["check", "lamport", "-n", "2", "-r", "2", "--no-reduction", "all", "--json"]) == 0
+    arguments = ["check", "lamport", "-n", "2", "-r", "2", "--no-reduction", "all", "--json"]
+    assert cli.main([*arguments, "--property", "exclusion"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["states"], record["reductions"]) == (1228, [])
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from soloist.algorithms import CATALOGUE
 from soloist.check import Space, check, explore, setting
 from soloist.check.liveness import components, in_order, starvation
+from soloist.core import Process
 
 from .toys import Babbling, Begun, Central, Lucky, Narrow, Open, Timed, card
 
@@ -53,7 +56,8 @@ def test_an_unfair_cycle_is_no_starvation() -> None:
 def test_a_queue_serves_everybody() -> None:
     report = check(card(Central), nodes=3, rounds=1)
     assert report.verdict == "holds"
-    assert report.properties["starvation"].startswith("holds, sites asking")
+    assert report.properties["starvation"] == "proved"
+    assert report.how["starvation"] == "sites asking without end"
 
 
 def test_choice_without_memory_starves() -> None:
@@ -63,6 +67,17 @@ def test_choice_without_memory_starves() -> None:
     assert (report.verdict, report.property) == ("violated", "starvation")
     assert report.loop is not None
     assert any(step.choices for step in report.trace[report.loop :])
+
+
+@pytest.mark.parametrize(("kind", "starves"), [(Central, False), (Lucky, True)])
+def test_runs_in_which_nobody_is_idle_for_long(kind: type[Process], starves: bool) -> None:
+    """A part of all runs, for spaces that have no end: what starves in it starves, and it can go on for ever."""
+    whole = setting(card(kind), 3, 1).unbounded()
+    graph = explore(Space(msgspec.structs.replace(whole, patient=True, lively=2)))
+    things = graph.space.model.things
+    assert {local.idled for state in graph.states for local in things(state)[:-1]} == {0, 1, 2}
+    assert all(graph.successors(here) for here in range(len(graph.states)))
+    assert (starvation(graph) is not None) == starves
 
 
 def test_the_loop_shown_is_fair() -> None:

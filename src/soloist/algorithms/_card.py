@@ -85,8 +85,9 @@ class Card(msgspec.Struct, frozen=True):
     light: Formula | None
     """Mean messages per entry when requests are rare and come from all sites alike; None: it has no
     limit, since the algorithm sends messages even when nobody asks."""
-    fairness: Literal["timestamp", "causal", "arrival", "no-starvation"]
-    """The order of entries: by timestamp, causal, by arrival at the server, or only free of starvation."""
+    fairness: Literal["timestamp", "causal", "arrival", "no-starvation", "none"]
+    """The order of entries: by timestamp, causal, by arrival at the server, only free of starvation, or none: a
+    site may wait for ever."""
     tolerates: str = "no failures"
     heavy: Formula | None = None
     """Mean messages per entry when all sites ask all the time, where that is known exactly."""

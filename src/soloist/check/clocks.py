@@ -208,6 +208,35 @@ def renumber(counter: Counter, value: Any, owner: Site, scales: Scales) -> Any:
     return each(value, counter.at, owner, read)
 
 
+def renumber_by(model: Model, state: int, ahead: int) -> int:
+    """The same state of a model in which everybody has counted so far already."""
+    things = []
+    for thing in model.things(state):
+        if isinstance(thing, Pool):
+            things.append(thing)
+            continue
+        process = model.library.process(thing.process)
+        for name, counter in process.counters.items():
+            raised = each(getattr(process, name), counter.at, process.me, lambda _, n: _raised(n, ahead))
+            setattr(process, name, raised)
+        inbox = tuple(_item_by(model, item, ahead) for item in thing.inbox)
+        things.append(thing._replace(process=model.library.process_number(process), inbox=inbox))
+    return model.pack(things)
+
+
+def _item_by(model: Model, item: Item, ahead: int) -> Item:
+    message = model.library.messages[item.message]
+    changes = {
+        name: each(getattr(message, name), counter.at, item.sender, lambda _, n: _raised(n, ahead))
+        for name, counter in message.counters.items()
+    }
+    return item._replace(message=model.library.message_number(msgspec.structs.replace(message, **changes)))
+
+
+def _raised(number: int, ahead: int) -> int:
+    return number if number == NEVER else number + ahead
+
+
 def _clock(counter: Counter, site: Site) -> Clock:
     return counter.kind, site if counter.per_site else -1
 

@@ -47,11 +47,20 @@ class Progress(msgspec.Struct, frozen=True):
 Watcher = Callable[[Progress], None]
 
 
-class Graph:
-    """What a search has seen: states in the order of their distance from the start, and all edges."""
+class CutOff(Exception):
+    """A limit was reached while what a search had seen was being judged."""
 
-    def __init__(self, space: Space) -> None:
+
+class Graph:
+    """What a search has seen: states in the order of their distance from the start, and all edges.
+
+    Whoever judges it asks for successors again and again; so limits are looked at there.
+    """
+
+    def __init__(self, space: Space, guard: Guard) -> None:
         self.space = space
+        self.guard = guard
+        self._looked_at = 0
         self.states = [space.initial]
         self.index = {space.initial: 0}
         self.parents = array("L", [0])
@@ -75,7 +84,14 @@ class Graph:
         return len(self.targets)
 
     def successors(self, index: int) -> array[int]:
+        self.pause()
         return self.targets[self.offsets[index] : self.offsets[index + 1]]
+
+    def pause(self) -> None:
+        """Look at the limits now and then, and raise `CutOff` if one is reached."""
+        self._looked_at += 1
+        if not self._looked_at % PAUSE:
+            self.guard.look()
 
     def path(self, index: int) -> list[int]:
         """The states on a shortest way from the start to this one."""
@@ -97,15 +113,17 @@ def explore(
     deadlock: bool = True,
     watch: Watcher | None = None,
     name: str = "search",
+    since: float | None = None,
 ) -> Graph:
     """Visit all states, nearest first; stop at the first that must not be, or at a limit.
 
     `alarms` are the bits that mark a state as forbidden (`TOO_MANY`, `WRONG`), and a state in which
-    somebody waits while nothing is due is forbidden too if `deadlock` says so.
+    somebody waits while nothing is due is forbidden too if `deadlock` says so. The seconds of the limits
+    count from `since`, or from now.
     """
-    graph = Graph(space)
-    start, cpu = monotonic(), process_time()
-    guard = Guard(limits or Limits(), start, watch, name)
+    guard = Guard(limits or Limits(), watch, name, since)
+    graph = Graph(space, guard)
+    cpu = process_time()
     collecting = gc.isenabled()
     gc.disable()  # a search only ever grows; looking for garbage in it costs a fifth of the time
     try:
@@ -163,25 +181,34 @@ def _forbidden(state: int, alarms: int, deadlock: bool) -> bool:
 class Guard:
     """Looks at limits now and then, and tells whoever watches."""
 
-    def __init__(self, limits: Limits, start: float, watch: Watcher | None, name: str) -> None:
+    def __init__(self, limits: Limits, watch: Watcher | None, name: str, since: float | None = None) -> None:
         self.limits = limits
-        self.start = start
+        self.start = monotonic()
+        self.since = self.start if since is None else since
         self.watch = watch
         self.name = name
         self.cut = ""
 
     def stops(self, states: int, depth: int) -> bool:
-        seconds, memory = monotonic() - self.start, memory_used()
         if self.watch:
-            self.watch(Progress(self.name, states, depth, seconds, memory))
+            self.watch(Progress(self.name, states, depth, monotonic() - self.start, memory_used()))
         limits = self.limits
-        if states >= limits.states:
-            self.cut = f"{limits.states} states"
-        elif memory >= limits.memory:
-            self.cut = f"{limits.memory} MiB of memory"
-        elif seconds >= limits.seconds:
-            self.cut = f"{limits.seconds:g} seconds"
+        self.cut = f"{limits.states} states" if states >= limits.states else self._spent()
         return bool(self.cut)
+
+    def look(self) -> None:
+        """Stop a judgement that has used up what the check may have."""
+        if spent := self._spent():
+            raise CutOff(spent)
+
+    def _spent(self) -> str:
+        """The time or memory that is used up, if one is."""
+        limits = self.limits
+        if memory_used() >= limits.memory:
+            return f"{limits.memory} MiB of memory"
+        if monotonic() - self.since >= limits.seconds:
+            return f"{limits.seconds:g} seconds"
+        return ""
 
 
 def memory_used() -> int:

@@ -12,12 +12,17 @@ from soloist.check.explore import Graph
 from soloist.check.liveness import Lasso
 from soloist.check.report import Search
 
+PROVED, BOUNDED, NOT_JUDGED = "proved", "for these requests", "not judged"
+
 
 class Finding(msgspec.Struct):
     """The outcome of a search: promises that hold, or the one that is broken with a run that shows it."""
 
     search: Search
     holds: dict[str, str] = {}
+    """How far each was judged: `PROVED` or `BOUNDED`."""
+    how: dict[str, str] = {}
+    """Under which assumptions, where there are some."""
     broken: str | None = None
     reason: str = ""
     trace: list[Step] = []
@@ -50,6 +55,7 @@ def show(finding: Finding, graph: Graph, path: list[int], loop: int | None = Non
 
 def starves(finding: Finding, graph: Graph, lasso: Lasso) -> None:
     path = lasso.prefix + lasso.cycle[1:]
+    walk(graph.space, path + lasso.cycle[1:])  # what comes back once comes back again
     show(finding, graph, path, len(lasso.prefix) - 1)
     finding.broken, finding.cut = "starvation", ""
     finding.reason = props.starving(walk(graph.space, path), lasso.site)

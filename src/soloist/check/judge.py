@@ -5,8 +5,8 @@
 2. The search with a memory (`history`), for promises about the past: order and fence. Once the main
    search has grown large, this one is started beside it on another core.
 3. The endless search, for starvation: whoever asks never stops asking. If its space turns out too
-   large, starvation is judged on the bounded requests of the main search instead, and the report
-   says so.
+   large, starvation is judged on the bounded requests of the main search only. That shows little, so
+   the check is incomplete then, and says why.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ import msgspec
 from soloist.algorithms import Card
 from soloist.check import properties as props
 from soloist.check.counterexample import script, walk
-from soloist.check.explore import Graph, Limits, Progress, Watcher, explore, memory_used
-from soloist.check.finding import Finding, found, show, starves
+from soloist.check.declared import withheld
+from soloist.check.explore import CutOff, Graph, Limits, Progress, Watcher, explore, memory_used
+from soloist.check.finding import BOUNDED, NOT_JUDGED, PROVED, Finding, found, show, starves
 from soloist.check.liveness import UNBOUNDED_BYPASS, bypass, in_order, livelocked, starvation
+from soloist.check.model import WrongStart
 from soloist.check.parts import TOO_MANY
 from soloist.check.passes import Companion, Job, can_run_beside
 from soloist.check.reductions import REDUCTIONS, Space, chosen
@@ -61,7 +63,14 @@ def check(
     if worst is not None and worst not in MEASURES:
         raise unknown("measure", worst, MEASURES)
     what = setting(card, nodes, rounds, k, channels, options, **network)
-    job = Job(what, props.chosen(properties, what), chosen(reductions), limits or Limits(), endless_states)
+    job = Job(
+        what,
+        props.chosen(properties, what),
+        chosen(reductions),
+        limits or Limits(),
+        endless_states,
+        since=monotonic(),
+    )
     return Judge(job, watch).run(worst)
 
 
@@ -74,7 +83,6 @@ class Judge:
         self.properties = job.properties
         self.reductions = job.reductions
         self.watch = watch
-        self.start = monotonic()
         self.companion: Companion | None = None
         self.report = blank(job)
 
@@ -86,19 +94,38 @@ class Judge:
             if self._goes_on() and self._remembers():
                 self._take(self._history())
             if self._goes_on() and "starvation" in self.properties and self.job.endless_states:
-                self._take(self._on_time().endless(self.watch), optional=True)
+                self._take(self.job.endless(self.watch), optional=True)
             if self._goes_on() and measure:
                 self._worst(graph, measure)
+            if self._goes_on():
+                self._own_up()
         except KeyboardInterrupt:
-            self.report.verdict, self.report.reason = INCOMPLETE, "interrupted while the graph was judged"
+            self._give_up("interrupted while the graph was judged")
+        except WrongStart as wrong:
+            self.report.verdict, self.report.property = VIOLATED, "error"
+            self.report.properties["error"], self.report.reason = VIOLATED, f"at the start: {wrong}"
+        except CutOff as cut:
+            self._give_up(
+                f"all states were visited, but judging them was cut off at {cut}: this proves nothing"
+            )
         finally:
             self._dismiss()
-        self.report.seconds = monotonic() - self.start
+        self.report.seconds = monotonic() - self.job.since
         self.report.memory_mib = memory_used()
         return self.report
 
     def _goes_on(self) -> bool:
         return self.report.verdict == HOLDS
+
+    def _give_up(self, reason: str) -> None:
+        self.report.verdict, self.report.reason = INCOMPLETE, reason
+
+    def _own_up(self) -> None:
+        """Whatever was not judged as far as it is promised makes a check incomplete."""
+        left = [name for name, how_far in self.report.properties.items() if how_far != PROVED]
+        if left:
+            names, why = " and ".join(left), self.report.how.get(left[-1], "")
+            self._give_up(f"{names} judged for these requests only; {why}. The rest is proved (--property)")
 
     # Searches.
 
@@ -115,7 +142,7 @@ class Judge:
         report.states, report.transitions, report.growth = len(graph.states), graph.transitions, graph.growth
         report.max_inside = max(map(model.inside, graph.states))
         report.vacuity = vacuity(graph)
-        judged = {name: HOLDS for name in ("exclusion", "error", "deadlock") if name in self.properties}
+        judged = {name: PROVED for name in ("exclusion", "error", "deadlock") if name in self.properties}
         self._take(found(graph, "main search", holds=judged))
         return graph
 
@@ -123,13 +150,14 @@ class Judge:
         alarms = TOO_MANY if "exclusion" in self.properties else 0
         deadlock = "deadlock" in self.properties
         space = Space(self.setting, self.reductions)
-        return explore(space, self._on_time().limits, alarms, deadlock, self._look_up, "main search")
+        job = self.job
+        return explore(space, job.limits, alarms, deadlock, self._look_up, "main search", job.since)
 
     def _look_up(self, progress: Progress) -> None:
         if self.watch:
             self.watch(progress)
         if not self.companion and progress.states >= LARGE and self._remembers() and can_run_beside():
-            self.companion = Companion(self._on_time().remembering)
+            self.companion = Companion(self.job.remembering)
 
     def _dismiss(self) -> None:
         if self.companion:
@@ -141,13 +169,7 @@ class Judge:
 
     def _history(self) -> Finding:
         finding = self.companion.finding() if self.companion else None
-        return finding or self._on_time().remembering(self.watch)
-
-    def _on_time(self) -> Job:
-        """The job with the time that is left."""
-        left = max(self.job.limits.seconds - (monotonic() - self.start), 0.001)
-        limits = msgspec.structs.replace(self.job.limits, seconds=left)
-        return msgspec.structs.replace(self.job, limits=limits)
+        return finding or self.job.remembering(self.watch)
 
     # Judgements.
 
@@ -164,9 +186,10 @@ class Judge:
         elif "starvation" in self.properties and in_order(graph) is None and (lasso := starvation(graph)):
             starves(finding, graph, lasso)
         else:
-            finding.holds = {name: HOLDS for name in ("capacity", "livelock") if name in self.properties}
+            finding.holds = {name: PROVED for name in ("capacity", "livelock") if name in self.properties}
             if "starvation" in self.properties:
-                finding.holds["starvation"] = "holds for these requests; endless ones need a higher limit"
+                finding.holds["starvation"] = BOUNDED
+                finding.how["starvation"] = "sites that never stop asking were not tried (--endless)"
             finding.bypass = bypass(graph)
         self._take(finding, repeated=True)
 
@@ -178,9 +201,14 @@ class Judge:
         report.properties.update(
             {name: how for name, how in finding.holds.items() if name in report.properties}
         )
+        report.how.update({name: how for name, how in finding.how.items() if name in report.properties})
+        if optional and finding.cut and not finding.broken:
+            at = finding.search.cut or finding.cut
+            report.how["starvation"] = f"where sites never stop asking the search was cut off at {at}"
         if finding.broken:
             report.verdict, report.property, report.reason = VIOLATED, finding.broken, finding.reason
             report.properties[finding.broken] = VIOLATED
+            report.how.pop(finding.broken, None)
             report.trace, report.loop, report.script = finding.trace, finding.loop, finding.script
         elif finding.cut and not (optional and finding.search.cut != "interrupted"):
             report.verdict, report.reason = INCOMPLETE, finding.cut
@@ -188,7 +216,7 @@ class Judge:
             finding.bypass = UNBOUNDED_BYPASS
         if finding.bypass is not None:
             report.bypass_bound = "unbounded" if finding.bypass == UNBOUNDED_BYPASS else finding.bypass
-            report.bypass_scope = "requests without end" if optional else "within these requests"
+            report.bypass_scope = _scope(finding) if optional else "within these requests"
 
     def _worst(self, graph: Graph, measure: str) -> None:
         case = worst(graph, measure)
@@ -198,9 +226,15 @@ class Judge:
         report.script = script(report.trace, graph.space)
 
 
+def _scope(finding: Finding) -> str:
+    how = finding.how.get("starvation", "")
+    return how if "again" in how else "requests without end"
+
+
 def blank(job: Job) -> Report:
     """A report that nothing has been found for yet."""
     what = job.setting
+    left_out = withheld(what.card.process)
     faults = {name: getattr(what, name) for name in ("loss", "duplicate", "crashes") if getattr(what, name)}
     if what.faults != UNBOUNDED:
         faults["faults"] = what.faults
@@ -219,8 +253,9 @@ def blank(job: Job) -> Report:
         max_inside=0,
         bypass_bound=None,
         seconds=0.0,
-        properties={name: "not judged" for name in props.PROPERTIES if name in job.properties},
-        reductions=tuple(name for name in REDUCTIONS if name in job.reductions),
+        properties={name: NOT_JUDGED for name in props.PROPERTIES if name in job.properties},
+        reductions=tuple(name for name in REDUCTIONS if name in job.reductions - left_out),
+        withheld=tuple(name for name in REDUCTIONS if name in job.reductions & left_out),
         network=faults,
         options={name: str(value) for name, value in what.size.options.items()},
     )

@@ -141,6 +141,7 @@ class Part:
     """A strongly connected part of the states in which a site waits, with its edges."""
 
     def __init__(self, graph: Graph, members: list[int]) -> None:
+        self.graph = graph
         self.space = graph.space
         self.states = graph.states
         self.members = set(members)
@@ -153,6 +154,7 @@ class Part:
 
     def _look(self, graph: Graph, here: int) -> None:
         space, edges, targets = self.space, [], []
+        graph.pause()
         self.enabled[here] = set()
         for action, raw in space.model.actions(graph.states[here]):
             if duty := self.duty(action):
@@ -204,6 +206,7 @@ class Part:
         seen = {(start, item)}
         queue = [(start, item)]
         for here, item in queue:
+            self.graph.pause()
             for (action, there), raw in zip(self.edges[here], self.raw[here], strict=True):
                 after = None if _removes(action, site, item) else self.space.follow(item, site, raw)
                 if after is None:

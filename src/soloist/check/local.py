@@ -7,12 +7,14 @@ is run once however often it occurs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
-from soloist.core import Message, Outbox, Phase, Port, Process, Site
+from soloist.core import Message, Outbox, Phase, Port, Process, ProtocolError, Site, encode
 
 
 class Item(NamedTuple):
@@ -42,13 +44,17 @@ class Local(NamedTuple):
     """Requests it knew of when it asked: see `history`."""
     wrong: str = ""
     """Why the step that led here is a violation."""
+    idled: int = 0
+    """How often the others have asked while it was idle, where that is limited (`Setting.lively`)."""
 
     def without(self, item: Item) -> Local:
         """The site once it has taken a message out of its inbox and knows what the sender knew."""
         position = self.inbox.index(item)
         inbox = self.inbox[:position] + self.inbox[position + 1 :]
         known = self.known | item.known
-        return Local(self.process, self.left, inbox, self.timers, True, known, self.ahead, self.wrong)
+        return Local(
+            self.process, self.left, inbox, self.timers, True, known, self.ahead, self.wrong, self.idled
+        )
 
     def after(self, outcome: Outcome) -> Local:
         """The site once its process has done what it does."""
@@ -58,7 +64,17 @@ class Local(NamedTuple):
             for name, on in outcome.timers:
                 (armed.add if on else armed.discard)(name)
             timers = tuple(sorted(armed))
-        return Local(outcome.process, self.left, self.inbox, timers, True, self.known, self.ahead, self.wrong)
+        return Local(
+            outcome.process,
+            self.left,
+            self.inbox,
+            timers,
+            True,
+            self.known,
+            self.ahead,
+            self.wrong,
+            self.idled,
+        )
 
 
 class Event(NamedTuple):
@@ -109,14 +125,20 @@ class Library:
         snapshot = process.snapshot()
         number = self._process_numbers.get(snapshot)
         if number is None:
+            as_declared(process, partial(self._decoder.decode, snapshot))
             number = self._process_numbers[snapshot] = len(self.processes)
             self.processes.append(snapshot)
             self.phases.append(process.phase)
         return number
 
     def message_number(self, message: Message) -> int:
-        number = self._message_numbers.setdefault(message, len(self.messages))
-        if number == len(self.messages):
+        try:
+            number = self._message_numbers.get(message)
+        except TypeError:  # something in it may change, so it is not what was declared
+            number = None
+        if number is None:
+            as_declared(message, lambda: msgspec.msgpack.decode(encode(message), type=type(message)))
+            number = self._message_numbers[message] = len(self.messages)
             self.messages.append(message)
         return number
 
@@ -172,18 +194,15 @@ class Library:
         port = Port(process, out)
         try:
             sends = _cause(port, event, self.messages)
-        except Exception as error:  # whatever a handler raises is a finding, not a crash of the checker
+            after = self.process_number(process)
+            mail = tuple((_site(to, process.n), self.message_number(m)) for _, j, m, _ in sends for to in j)
+        except Exception as error:  # whatever a handler raises or leaves behind is a finding, not a crash
             said = f"{type(error).__name__}: {error}"
             return Outcome(number, (), (), False, tuple(chooser.answers), said)
         if event.name == "acquire":
             self.asking |= {type(message) for _, _, message, _ in sends}
-        return Outcome(
-            self.process_number(process),
-            tuple((to, self.message_number(m)) for _, sites, m, _ in sends for to in sites),
-            tuple((name, delay is not None) for _, name, delay in out.timers),
-            bool(out.entered),
-            tuple(chooser.answers),
-        )
+        timers = tuple((name, delay is not None) for _, name, delay in out.timers)
+        return Outcome(after, mail, timers, bool(out.entered), tuple(chooser.answers))
 
 
 class Chooser:
@@ -210,6 +229,29 @@ class Chooser:
             for turn in range(len(self.script), len(self.taken))
             for pick in range(1, self.widths[turn])
         ]
+
+
+def as_declared(thing: Process | Message, copy: Callable[[], Process | Message]) -> None:
+    """See that each field is what its class says, for nodes and snapshots rely on it: read back it is the same."""
+    fields, kind = thing.__struct_fields__, type(thing).__name__
+    try:
+        same = copy()
+    except msgspec.ValidationError as error:
+        said, _, place = str(error).partition(" - at ")
+        index = re.search(r"\d+", place)
+        tag = isinstance(thing, Message)  # a message begins with its name
+        name = fields[int(index[0]) - tag] if index else "a field"
+        raise ProtocolError(f"{name} of {kind} is {getattr(thing, name, None)!r}: {said}") from None
+    for name in fields:
+        value = getattr(thing, name)
+        if not isinstance(value, Outbox | Process) and (back := getattr(same, name)) != value:
+            raise ProtocolError(f"{name} of {kind} is {value!r}, but its type makes it {back!r}")
+
+
+def _site(to: Site, n: int) -> Site:
+    if not (isinstance(to, int) and 0 <= to < n):
+        raise ProtocolError(f"a message goes to {to!r}, but the sites are 0 to {n - 1}")
+    return to
 
 
 def _cause(port: Port, event: Event, messages: list[Message]) -> list[Any]:

@@ -30,7 +30,7 @@ from soloist.check.parts import (
     unless_mail_from,
 )
 from soloist.check.setting import UNBOUNDED, Setting
-from soloist.core import IDLE, INSIDE, WAITING, Process, Site
+from soloist.core import IDLE, INSIDE, WAITING, Process, Site, UsageError
 
 
 class Action(NamedTuple):
@@ -66,6 +66,10 @@ class Moves(dict[int, list[Move]]):
         return moves
 
 
+class WrongStart(Exception):
+    """A system fails before its first step."""
+
+
 class Model:
     """A setting as a transition system over integers."""
 
@@ -99,9 +103,11 @@ class Model:
         setting = self.setting
         locals_: list[Local] = []
         mail: list[tuple[Site, Item]] = []
-        for process, left in zip(setting.card.start(setting.size), setting.rounds, strict=True):
+        for process, left in zip(self._started(), setting.rounds, strict=True):
             number = self.library.process_number(process)
             outcome = self.library.outcomes(number, Event("begin"))[0]
+            if outcome.error:
+                raise WrongStart(outcome.error)
             after = Local(number, left, known=self.history.entry_bit).after(outcome)
             mail += [(to, self._item(process.me, message, after)) for to, message in outcome.sends]
             locals_.append(after)
@@ -109,6 +115,18 @@ class Model:
         for to, item in mail:
             locals_[to] = self.receive(locals_[to], (item,))
         return self.pack([*locals_, Pool(setting.faults, setting.crashes)])
+
+    def _started(self) -> list[Process]:
+        """The processes as they begin, if they are what their class says."""
+        try:
+            processes = self.setting.card.start(self.setting.size)
+            for process in processes:
+                self.library.process_number(process)
+        except UsageError:
+            raise
+        except Exception as error:  # like in any other step
+            raise WrongStart(f"{type(error).__name__}: {error}") from error
+        return processes
 
     def pack(self, things: list[Thing]) -> int:
         return (
@@ -237,11 +255,11 @@ class Model:
             return self._make(site, number, before._replace(wrong=f"error: {outcome.error}"), (), action)
         after = before.after(outcome)
         if event.name == "acquire":
-            after = self.history.asked(site, after)
+            after = self.history.asked(site, after)._replace(idled=0)
         if outcome.entered:
             after = self.history.entered(site, after)
         mine = tuple(self._item(site, message, after) for to, message in outcome.sends if to == site)
-        effects = self._elsewhere(site, after, event, outcome)
+        effects = self._elsewhere(site, before, after, event, outcome)
         return self._make(site, number, self.receive(after, mine), effects, action)
 
     def _make(self, site: Site, number: int, after: Local, effects: Effects, action: Action) -> Move:
@@ -254,13 +272,14 @@ class Model:
 
     # Changes to other parts of the state.
 
-    def _elsewhere(self, site: Site, after: Local, event: Event, outcome: Outcome) -> Effects:
-        asks = self.setting.patient and event.name == "acquire"
+    def _elsewhere(self, site: Site, before: Local, after: Local, event: Event, outcome: Outcome) -> Effects:
+        asks = event.name == "acquire" and bool(self.setting.patient or self.setting.lively)
         served = outcome.process if outcome.entered and self.history.timestamp else -1
-        key = (site, outcome.sends, after.known, asks, outcome.entered, served)
+        overdue = before.idled >= self.setting.lively
+        key = (site, outcome.sends, after.known, asks, outcome.entered, served, overdue)
         effects = self._effects_of.get(key)
         if effects is None:
-            changes = self._nothing_from(site) if asks else []
+            changes = self._asking(site, overdue) if asks else []
             if outcome.entered:
                 changes += self._entry(site, outcome.process)
             changes += self._mail(site, after, outcome)
@@ -331,10 +350,25 @@ class Model:
             stamp = self.library.process(process).timestamp()
             yield Change(self.n, ("serve", site, stamp), lambda pool: serve(pool, site, stamp))
 
-    def _nothing_from(self, site: Site) -> list[Change]:
-        """A condition: nothing that this site has sent is still under way."""
-        make = partial(unless_mail_from, site)
-        return [Change(to, ("nothing from", site), make) for to in range(self.n) if to != site]
+    def _asking(self, site: Site, overdue: bool) -> list[Change]:
+        """Conditions: nothing that this site has sent is still under way, and no other has been idle for so long that
+        it is its turn to ask, unless this one has been, too."""
+        others = [to for to in range(self.n) if to != site]
+        changes = []
+        if self.setting.lively:
+            changes = [Change(to, ("asked", overdue), partial(self._idles, overdue)) for to in others]
+        if self.setting.patient:
+            make = partial(unless_mail_from, site)
+            changes += [Change(to, ("nothing from", site), make) for to in others]
+        return changes
+
+    def _idles(self, overdue: bool, local: Local) -> Local | None:
+        """A site while another asks."""
+        if not (local.alive and local.left and self.library.phases[local.process] is IDLE):
+            return local
+        if local.idled < self.setting.lively:
+            return local._replace(idled=local.idled + 1)
+        return local if overdue else None
 
     # Faults.
 

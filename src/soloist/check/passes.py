@@ -6,19 +6,43 @@ import multiprocessing
 import os
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from typing import NamedTuple
 
 import msgspec
 
 from soloist.check import properties as props
-from soloist.check.explore import Limits, Watcher, explore
-from soloist.check.finding import Finding, found, starves
+from soloist.check.declared import withheld
+from soloist.check.explore import CutOff, Limits, Watcher, explore
+from soloist.check.finding import PROVED, Finding, found, starves
 from soloist.check.history import History
 from soloist.check.liveness import bypass, starvation
 from soloist.check.parts import TOO_MANY
 from soloist.check.reductions import Space
 from soloist.check.setting import Setting
+from soloist.check.trial import passes
+from soloist.core import UsageError
 
 WITH_HISTORY, ENDLESS = "with history", "endless search"
+
+
+LIVELY = 2
+
+
+class Asking(NamedTuple):
+    """Which of the runs without end are looked at: those where sites ask like this."""
+
+    patient: bool = False
+    lively: int = 0
+
+    def __str__(self) -> str:
+        how = (
+            "sites asking again when their messages have arrived"
+            if self.patient
+            else "sites asking without end"
+        )
+        if self.lively:
+            how += f", and before the others have asked {self.lively + 1} times"
+        return how
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -29,34 +53,71 @@ class Job(msgspec.Struct, frozen=True):
     reductions: frozenset[str]
     limits: Limits
     endless_states: int
+    since: float
+    """When the check began: its seconds count from there."""
 
     def remembering(self, watch: Watcher | None = None) -> Finding:
         """Promises about the past of a run: order and fence."""
         wanted = {name: name in self.properties for name in props.HISTORY}
         space = Space(self.setting, self.reductions, History(sites=self.setting.size.n, **wanted))
-        graph = explore(space, self.limits, alarms=0, deadlock=False, watch=watch, name=WITH_HISTORY)
-        return found(graph, WITH_HISTORY, holds={name: "holds" for name in props.HISTORY if wanted[name]})
+        graph = explore(
+            space, self.limits, alarms=0, deadlock=False, watch=watch, name=WITH_HISTORY, since=self.since
+        )
+        return found(graph, WITH_HISTORY, holds={name: PROVED for name in props.HISTORY if wanted[name]})
 
     def endless(self, watch: Watcher | None = None) -> Finding:
-        """Starvation, where whoever asks never stops asking. If requests are numbered site by site, a third site
-        may be told of them late, and they pile up: there sites ask again only when what they sent has arrived."""
-        counters = self.setting.card.process.counters.values()
-        patient = self.setting.size.n > 2 and any(counter.per_site for counter in counters)
-        setting = msgspec.structs.replace(self.setting.unbounded(), patient=patient)
-        limits = msgspec.structs.replace(self.limits, states=min(self.endless_states, self.limits.states))
+        """Starvation, where whoever asks never stops asking. If there are too many states, a part of these runs is
+        looked at: first one that is usual enough to say what has been proved, then one that relies on declarations
+        that nobody has proved. If they stand a trial they may show where something goes wrong, but nothing more."""
+        first = self._endless(Asking(patient=self._is_numbered()), watch)
+        if not first.cut or first.search.cut == "interrupted":
+            return first
+        orderly = self._endless(Asking(patient=True, lively=LIVELY), watch)
+        if orderly.broken or orderly.search.cut == "interrupted":
+            return orderly
+        if withheld(self.setting.card.process):
+            return self._relying(watch) or first
+        return first if orderly.cut else orderly
+
+    def _relying(self, watch: Watcher | None) -> Finding | None:
+        """A run that goes wrong, found with declarations that have stood a trial."""
+        if not passes(self.setting):
+            return None
+        try:
+            finding = self._endless(Asking(patient=self._is_numbered(trust=True)), watch, trust=True)
+        except (UsageError, CutOff):  # its run is no real one
+            return None
+        return finding if finding.broken else None
+
+    def _is_numbered(self, trust: bool = False) -> bool:
+        """Whether requests are numbered site by site, so that a third site may be told of them late: they pile up."""
+        process = self.setting.card.process
+        numbered = any(counter.per_site for counter in process.counters.values())
+        return numbered and self.setting.size.n > 2 and (trust or not withheld(process))
+
+    def _endless(self, asking: Asking, watch: Watcher | None, trust: bool = False) -> Finding:
+        setting = msgspec.structs.replace(
+            self.setting.unbounded(), patient=asking.patient, lively=asking.lively
+        )
+        most = self.endless_states // 2 if asking.lively else self.endless_states
+        limits = msgspec.structs.replace(self.limits, states=min(max(most, 1), self.limits.states))
         alarms = TOO_MANY if "exclusion" in self.properties else 0
-        space = Space(setting, self.reductions)
-        graph = explore(space, limits, alarms, "deadlock" in self.properties, watch, ENDLESS)
+        space = Space(setting, self.reductions - {"receiver", "early"}, trust=trust)
+        graph = explore(
+            space, limits, alarms, "deadlock" in self.properties, watch, ENDLESS, since=self.since
+        )
         finding = found(graph, ENDLESS)
         if finding.broken or graph.cut == "interrupted":
             return finding
-        lasso = starvation(graph)
-        if lasso is not None:
-            starves(finding, graph, lasso)
-        elif not graph.cut:
-            asking = "asking again when their messages have arrived" if patient else "asking without end"
-            finding.holds["starvation"] = f"holds, sites {asking}"
-            finding.bypass = bypass(graph)
+        try:
+            lasso = starvation(graph)
+            if lasso is not None:
+                starves(finding, graph, lasso)
+            elif not graph.cut:
+                finding.bypass = bypass(graph)
+                finding.holds["starvation"], finding.how["starvation"] = PROVED, str(asking)
+        except CutOff as cut:
+            finding.cut = f"judging was cut off at {cut}"
         return finding
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from soloist.algorithms import Card
 from soloist.check.counterexample import Walk, under_way, why_waiting
 from soloist.check.setting import Setting
 from soloist.core import Process, UsageError, unknown
@@ -24,12 +23,18 @@ HISTORY = ("timestamp", "causal", "fence")
 """Promises about the past of a run: judged in a pass that remembers it."""
 
 
-def promised(card: Card, k: int) -> frozenset[str]:
-    """What an algorithm must keep: everything, but of the orders only the one that its card claims."""
+def promised(setting: Setting) -> frozenset[str]:
+    """What an algorithm must keep: everything, but of the orders only the one that its card claims. One that serves
+    a site only while all the others ask, too, promises nothing to those that ask more often than others."""
+    card = setting.card
     names = set(PROPERTIES) - {"timestamp", "causal"}
     if card.fairness in ("timestamp", "causal"):
         names.add(card.fairness)
-    if k > 1:
+    if card.fairness == "none":
+        names.discard("starvation")
+    if card.everybody_asks and len(set(setting.rounds)) > 1:
+        names.discard("livelock")
+    if setting.size.k > 1:
         names.discard("fence")
     return frozenset(names)
 
@@ -37,7 +42,7 @@ def promised(card: Card, k: int) -> frozenset[str]:
 def chosen(names: Iterable[str] | None, setting: Setting) -> frozenset[str]:
     """The properties to judge: those asked for, or all that are promised."""
     if names is None:
-        return promised(setting.card, setting.size.k)
+        return promised(setting)
     names = frozenset(names)
     for name in sorted(names):
         if name not in PROPERTIES:

@@ -66,11 +66,16 @@ class Report(msgspec.Struct):
     script: str = ""
     """The trace as commands."""
     properties: dict[str, str] = {}
-    """Each promise that was judged: holds, violated or not judged; starvation also says how far."""
+    """Each promise that was to be judged: proved (for the requests of this report; starvation: where sites never
+    stop asking), for these requests (where only that much is known of starvation), not judged, or violated."""
+    how: dict[str, str] = {}
+    """What is to be said about a promise besides: the assumptions under which it was judged."""
     bypass_scope: str = ""
     """Whether the bound is for endless requests or only within those given."""
     growth: list[int] = []
     reductions: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+    """Reductions that the search went without: they rely on declarations, and these were not proved for this code."""
     network: dict[str, Any] = {}
     options: dict[str, str] = {}
     searches: list[Search] = []
@@ -111,7 +116,7 @@ def _fault(name: str, value: object) -> str:
 
 def _facts(r: Report) -> list[str]:
     facts = [(r.verdict, r.reason)] if r.reason else []
-    facts += [(f"  {name}", outcome) for name, outcome in r.properties.items()]
+    facts += [(f"  {name}", _outcome(r, name)) for name in r.properties]
     facts.append(("inside at once", f"{r.max_inside} at most, {r.k} allowed"))
     if r.bypass_bound is not None:
         facts.append(
@@ -128,11 +133,19 @@ def _facts(r: Report) -> list[str]:
             )
         )
     facts.append(("reductions", ", ".join(r.reductions) or "none"))
+    if r.withheld:
+        facts.append(
+            ("not relied on", f"{', '.join(r.withheld)}: what the class declares is not proved for its code")
+        )
     if r.vacuity:
         facts.append(("reached", _vacuity(r.vacuity)))
     facts.append(("growth", _growth(r.growth)))
     facts.append(("time", f"{r.seconds:.2f} s, {r.memory_mib} MiB"))
     return [f"  {name:<16} {value}" for name, value in facts]
+
+
+def _outcome(r: Report, name: str) -> str:
+    return ", ".join(filter(None, (r.properties[name], r.how.get(name))))
 
 
 def _worst(worst: WorstCase) -> str:

@@ -39,6 +39,9 @@ class Setting(msgspec.Struct, frozen=True):
     patient: bool = False
     """A site asks again only when nothing it has sent is still under way (keeps some spaces finite)."""
 
+    lively: int = 0
+    """If not 0: the others ask at most so often while a site that may ask is idle (keeps some more spaces finite)."""
+
     @property
     def faulty(self) -> bool:
         return self.loss or self.duplicate or self.crashes > 0

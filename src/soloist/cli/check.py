@@ -66,7 +66,7 @@ def check(
     states: Annotated[int, typer.Option("--states", metavar="S", help="Give up after S states.")] = 5_000_000,
     memory: Annotated[int, typer.Option("--memory", metavar="MIB", help="Give up at so many MiB.")] = 8192,
     seconds: Annotated[
-        float, typer.Option("--seconds", metavar="T", help="Give up after T seconds.")
+        float, typer.Option("--seconds", metavar="T", help="Give up after T seconds, judging included.")
     ] = 3600.0,
     endless: Annotated[
         int,
@@ -85,7 +85,8 @@ def check(
     """Prove an algorithm for a small system, or show the shortest way it fails.
 
     Every order of events is tried, over the very code that is simulated and deployed. The exit code
-    is 0 if all promises hold, 1 if one is broken, 3 if a limit (or Ctrl-C) ended the search early.
+    is 0 if all promises hold, 1 if one is broken, 3 if a limit (or Ctrl-C) ended the search early, or
+    if starvation could be judged for these requests only (--property leaves it out).
 
     Examples:
 

@@ -14,6 +14,9 @@ class WaitsForAMessage(RaynalInform):
         pass
 
 
+SERVES_ALL = msgspec.structs.replace(ORIGINAL, everybody_asks=False)
+"""The original, taken at the word that every request is served."""
+
 PRINTED = msgspec.structs.replace(CARD, process=WaitsForAMessage)
 
 ERRATA = (
@@ -36,7 +39,7 @@ ERRATA = (
         says="Only a site that has entered passes the turn on. If the next one does not ask, those behind it poll for ever.",
         repair="A site that has the turn and does not want it passes it on all the same. (`raynal`, the original, is only for "
         "systems in which all ask equally often.)",
-        card=ORIGINAL,
+        card=SERVES_ALL,
         breaks="livelock",
         nodes=3,
         rounds=(1, 0, 1),

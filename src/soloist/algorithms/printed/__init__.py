@@ -58,10 +58,7 @@ ERRATA: tuple[Erratum, ...] = tuple(erratum for module in MODULES for erratum in
 def find_printed(name: str, code: str | None = None) -> Card:
     """The card of an algorithm as a text prints it, with all its errors, or with the one of this code."""
     if name in PRINTED and code is not None:
-        cards = {erratum.code: erratum.card for erratum in ERRATA if erratum.algorithm == name}
-        if code not in cards:
-            raise unknown(f"erratum of {name}", code, cards)
-        return cards[code]
+        return find_erratum(name, code).card
     try:
         return PRINTED[name]
     except KeyError:
@@ -71,4 +68,12 @@ def find_printed(name: str, code: str | None = None) -> Card:
         ) from None
 
 
-__all__ = ["ERRATA", "PRINTED", "Erratum", "find_printed"]
+def find_erratum(name: str, code: str) -> Erratum:
+    """One error of a text, by its algorithm and its code."""
+    known = {erratum.code: erratum for erratum in ERRATA if erratum.algorithm == name}
+    if code not in known:
+        raise unknown(f"erratum of {name}", code, known)
+    return known[code]
+
+
+__all__ = ["ERRATA", "PRINTED", "Erratum", "find_erratum", "find_printed"]

@@ -84,6 +84,14 @@ def with_error(process: type[Process]) -> Card:
 
 PRINTED = with_error(AsPrinted)
 
+TWO_INSIDE = tuple(
+    """acquire 0; acquire 1; deliver 1>0; deliver 0>1; deliver 0>2; deliver 2>0; release 0; acquire 0; deliver 0>1;
+    deliver 0>1; acquire 2; deliver 0>2; deliver 2>0; deliver 2>1; release 1; deliver 1>0; release 0; deliver 1>2;
+    acquire 1; deliver 1>0; deliver 0>1; deliver 0>2; release 2; acquire 2; deliver 2>0; deliver 0>2; deliver 2>1;
+    deliver 1>2""".replace("\n", " ").split("; ")
+)
+"""A run of Fig. 2 as it stands, after which two are inside. (A shorter one ends with a process that enters unasked.)"""
+
 FIG_2 = "Lodha and Kshemkalyani 2000, Fig. 2"
 
 ERRATA = (

@@ -262,7 +262,10 @@ def test_an_erratum_fails_as_it_says(erratum: Erratum) -> None:
     assert (report.verdict, report.property) == ("violated", erratum.breaks)
     section = generate.section(erratum, report)
     assert section in (DOCS / "errata.md").read_text(), "docs/errata.md is out of date: make pages"
-    assert is_printed(erratum, report) == (erratum.run == "printed")
+    if erratum in ERRATA:
+        assert is_printed(erratum, report) == (erratum.run == "printed")
+    else:
+        assert erratum.run == "not said"
 
 
 @pytest.mark.parametrize(
@@ -293,7 +296,10 @@ def test_all_that_is_known_is_on_the_page_once() -> None:
         assert (page.index(f"#{generate.anchor(each)} }}") > page.index("## Notes")) == (each in NOTES)
 
 
-@pytest.mark.parametrize("erratum", FAILING, ids=lambda e: f"{e.algorithm}-{e.code}")
+REPAIRED = [each for each in FAILING if each.card is not find(each.algorithm)]
+
+
+@pytest.mark.parametrize("erratum", REPAIRED, ids=lambda e: f"{e.algorithm}-{e.code}")
 def test_the_repaired_algorithm_holds_where_the_erratum_fails(erratum: Erratum) -> None:
     card = find(erratum.algorithm)
     report = check(

@@ -73,6 +73,7 @@ NOTES = (
         card=msgspec.structs.replace(CARD, process=UntaggedKakugawa),
         breaks="deadlock",
         nodes=4,
+        rounds=(0, 0, 1, 1),
         channels="any",
         options={"coterie": "0+1"},
         run="not said",

@@ -209,7 +209,6 @@ ERRATA = (
         breaks="deadlock",
         rounds=(1, 2, 1),
         options={"improvement": "2"},
-        run="other repairs",
     ),
 )
 

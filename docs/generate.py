@@ -13,11 +13,13 @@ import sys
 from pathlib import Path
 
 from soloist.algorithms import CATALOGUE, Card, find
-from soloist.algorithms.printed import ERRATA, Erratum
-from soloist.check import Limits, Report, check
+from soloist.algorithms.printed import ERRATA, EXAMPLES, NOTES, SLIPS, Erratum, Example, Slip
+from soloist.check import Report
 from soloist.cli import main
+from soloist.lab.refute import refute
 from soloist.network import Constant, Network
 from soloist.sim import Experiment, Saturated, Thinking, simulate
+from soloist.sim.script import Script
 
 DOCS = Path(__file__).parent
 TRACES = DOCS.parent / "tests" / "traces"
@@ -57,7 +59,7 @@ def page(card: Card) -> str:
         "## Measured\n\n" + figures(card),
         "## Step by step\n\n```text\n" + (TRACES / f"{card.name}.txt").read_text().strip() + "\n```",
     ]
-    if errata := [e for e in ERRATA if e.algorithm == card.name]:
+    if errata := [e for e in (*ERRATA, *EXAMPLES, *SLIPS) if e.algorithm == card.name]:
         links = "\n".join(f"- [{e.code}](../errata.md#{anchor(e)}): {e.text}" for e in errata)
         parts.insert(5, "## Errata\n\nWhat is printed elsewhere, and fails:\n\n" + links)
     return "\n\n".join(parts) + "\n"
@@ -112,20 +114,29 @@ def figures(card: Card) -> str:
     return "\n".join(lines) + f"\n\nAs `{command}` and with `--saturate`."
 
 
-def anchor(erratum: Erratum) -> str:
+Entry = Erratum | Example | Slip
+
+
+def anchor(erratum: Entry) -> str:
     return f"{erratum.algorithm}-{erratum.code}".lower()
 
 
-def refute(erratum: Erratum) -> Report:
-    return check(
-        erratum.card,
-        nodes=erratum.nodes,
-        rounds=erratum.rounds,
-        k=erratum.k,
-        channels=erratum.channels,
-        options=erratum.options,
-        limits=Limits(states=3_000_000, seconds=600),
-    )
+RUNS = {
+    "printed": "The run is one of the printed text, with all its errors.",
+    "other repairs": "The run is one of the text with this error alone: its other errors are repaired.",
+    "by the letter": "The run is one of a reading by the letter, which the rest of the text rules out or does not mean.",
+    "not said": "The run is one of rules that no text has: it shows what is left open.",
+}
+
+
+def entry(each: Entry, shown: str) -> str:
+    what = "What it says" if isinstance(each, Example | Slip) or each.run == "not said" else "What is printed"
+    return (
+        f"### {each.algorithm} {each.code} {{ #{anchor(each)} }}\n\n"
+        f"**Against** {each.text}.\n\n"
+        f"**{what}**: {each.says}\n\n{shown}"
+        f"**Repair**: {each.repair}\n"
+    ).replace("**Against**", "**About**" if each in NOTES else "**Against**")
 
 
 def section(erratum: Erratum, report: Report) -> str:
@@ -137,15 +148,52 @@ def section(erratum: Erratum, report: Report) -> str:
     )
     again = f" From step {report.loop + 1} on it repeats itself." if report.loop is not None else ""
     rounds = ",".join(map(str, report.rounds))
-    return (
-        f"### {erratum.algorithm} {erratum.code} {{ #{anchor(erratum)} }}\n\n"
-        f"**Against** {erratum.text}.\n\n"
-        f"**What is printed**: {erratum.says}\n\n"
-        f"**What comes of it**: {report.property} is violated after {len(report.trace)} steps "
-        f"(N={erratum.nodes}, requests {rounds}, {report.channels} links). {sentence(report.reason)}{again}\n\n"
-        f"```text\n{steps}\n```\n\n"
-        f"**Repair**: {erratum.repair}\n"
+    printed = (
+        f"A run of the printed text, with all its errors, in {len(erratum.schedule)} steps: "
+        f"`{'; '.join(erratum.schedule)}`.\n\n"
+        if erratum.schedule
+        else ""
     )
+    return entry(
+        erratum,
+        f"**What comes of it**: {report.property} is violated after {len(report.trace)} steps "
+        f"(N={erratum.nodes}, requests {rounds}, {report.channels} links). {sentence(report.reason)}{again} "
+        f"{RUNS[erratum.run]}\n\n```text\n{steps}\n```\n\n{printed}",
+    )
+
+
+def counted(example: Example) -> tuple[list[str], int, int]:
+    """The lines of a script, and the messages and entries in it, of one site where that is asked for."""
+    script, lines = Script(), []
+    for command in example.script:
+        lines += [command, *(f"       {line.strip()}" for line in script.run(command))]
+    events = [line.split() for line in lines]
+    who = None if example.site is None else str(example.site)
+    messages = sum(words[1:2] == ["->"] and who in (None, words[0], words[2]) for words in events)
+    entries = sum(words[1:] == ["enter"] and who in (None, words[0]) for words in events)
+    return lines, messages, entries
+
+
+def example_section(example: Example) -> str:
+    lines, messages, entries = counted(example)
+    count = (
+        f" {messages} messages for {entries} {'entry' if entries == 1 else 'entries'}, where the text has "
+        f"{example.published:g} for each."
+        if example.published is not None
+        else ""
+    )
+    text = "\n".join(lines)
+    return entry(example, f"**A run** of the repaired algorithm.{count}\n\n```text\n{text}\n```\n\n")
+
+
+def described(each: Entry) -> str:
+    match each:
+        case Erratum():
+            return section(each, refute(each))
+        case Example():
+            return example_section(each)
+        case _:
+            return entry(each, "")
 
 
 def sentence(words: str) -> str:
@@ -154,12 +202,16 @@ def sentence(words: str) -> str:
 
 def errata_page() -> str:
     intro = (
-        "# Errata\n\nWhat the papers and the survey print, and what fails. Each entry is an algorithm of its own, with this one error "
-        "put back into the repaired version; the run is the shortest that the checker finds. `soloist check NAME --printed` "
-        "checks a text with all its errors.\n\nSites are numbered from 0. *The survey* is the survey of 21 algorithms of 1993. "
+        "# Errata\n\nWhat the papers and the survey print, and what fails. An entry with a shortest run is an algorithm of its own, with "
+        "this one error put back into the repaired version; the run is the shortest that the checker finds, and the entry says whether it is "
+        "one of the printed text, too. Other entries are sentences that a run of the repaired algorithm contradicts, and slips of the pen. "
+        "`soloist check NAME --printed` checks a text with all its errors. [Notes](#notes) at the end are about what the texts do not say.\n\n"
+        "Sites are numbered from 0. *The survey* is the survey of 21 algorithms of 1993. "
         "Where an original paper was not at hand, the entry says so: the claim is then against the text named, and no other.\n"
     )
-    return intro + "\n" + "\n".join(section(erratum, refute(erratum)) for erratum in ERRATA)
+    every = sorted((*ERRATA, *EXAMPLES, *SLIPS), key=lambda each: each.algorithm)
+    notes = "## Notes { #notes }\n\nNot errors, but gaps: what the texts do not say, and what comes of it where something does.\n"
+    return "\n".join([intro, *map(described, every), notes, *map(described, NOTES)])
 
 
 def write(names: list[str]) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from soloist.cli import main
 from soloist.lab import Seeds
-from soloist.lab.papers import bulgannawar_vaidya, scale
-from soloist.lab.report import Report, claim, markdown_table
+from soloist.lab.papers import bulgannawar_vaidya, scale, survey
+from soloist.lab.report import Report, Test, claim, markdown_table
 from soloist.lab.reproduce import PAPERS
 from soloist.lab.workbench import Workbench
 
@@ -24,6 +24,8 @@ def small_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     growths = [msgspec.structs.replace(g, sizes=tuple(n for n in g.sizes if n <= 324)) for g in scale.GROWTHS]
     monkeypatch.setattr(scale, "GROWTHS", growths)
     monkeypatch.setattr(bulgannawar_vaidya, "LAMBDAS", (0.001, 0.1, 1.0, 10.0))
+    rows = [msgspec.structs.replace(row, sizes=tuple(n for n in row.sizes if n <= 16)) for row in survey.ROWS]
+    monkeypatch.setattr(survey, "ROWS", rows)
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -34,7 +36,8 @@ def test_a_report_is_complete_and_the_same_for_the_same_seed(paper: str, tmp_pat
         report = PAPERS[paper].reproduce(bench)
         text = report.write(tmp_path / folder, "command").read_text()
     assert len(report.claims) >= 5
-    assert all(each.evidence for each in report.claims)
+    assert all(each.evidence and each.against for each in report.claims)
+    assert paper == "scale" or all(each.quote for each in report.claims)
     pictures = sorted(path.name for path in (tmp_path / "one").glob("*.png"))
     assert pictures
     assert all(f"({name})" in text for name in pictures)
@@ -59,10 +62,12 @@ def test_interrupted_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
         (False, "not reproduced"),
         ([True, False], "partly"),
         ([False, False], "not reproduced"),
+        ([True, None], "undecided"),
+        (None, "undecided"),
     ],
 )
-def test_a_claim_is_as_good_as_its_tests(tests: bool | list[bool], verdict: str) -> None:
-    assert claim("it holds", "section 1", tests, "1 of 2").verdict == verdict
+def test_a_claim_is_as_good_as_its_tests(tests: Test | list[Test], verdict: str) -> None:
+    assert claim("it holds", "holds", "section 1", tests, "1 of 2", "it fails").verdict == verdict
 
 
 def test_tables_in_markdown() -> None:
@@ -74,9 +79,13 @@ def test_tables_in_markdown() -> None:
     ]
 
 
-def test_a_report_counts_its_claims() -> None:
-    report = Report("T", "P", [claim("a", "1", True, "x"), claim("b", "2", False, "y")])
-    assert "Of 2 claims: 1 reproduced, 1 not reproduced." in report.markdown("c")
+def test_a_report_counts_its_claims_and_says_first_what_was_repaired() -> None:
+    claims = [claim("a", "words", "section 1", True, "x", "u"), claim("b", "", "the card", False, "y", "v")]
+    text = Report("T", "P", "Fig. 2,\n  repaired.", claims).markdown("c")
+    assert text.startswith("# T\n\n*P*\n\n**What was measured**: Fig. 2, repaired.\n")
+    assert "Of 2 claims: 1 reproduced, 1 not reproduced." in text
+    assert "| a | section 1: “words” | **reproduced** | x | u |" in text
+    assert "| b | ours: the card | **not reproduced** | y | v |" in text
 
 
 # The command.
@@ -90,6 +99,7 @@ def test_the_command_writes_a_report_and_says_what_held(
     said = capsys.readouterr().out
     assert "✓ reproduced" in said
     assert "✗ not reproduced" in said
+    assert said.index("(errata E1)") < said.index("1. A request that is causally before")
     assert said.rstrip().endswith(str(tmp_path / "report.md"))
     assert (tmp_path / "causal-order.svg").exists()
     assert main([*arguments, "--out", str(tmp_path), "--json"]) == 0

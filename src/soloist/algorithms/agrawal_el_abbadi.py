@@ -71,7 +71,7 @@ CARD = Card(
     title="Agrawal-El Abbadi",
     paper="D. Agrawal and A. El Abbadi, An efficient and fault-tolerant solution for distributed mutual exclusion, "
     "ACM TOCS 9(1), 1991",
-    section="survey of 21 algorithms (1993), permission-based algorithms; with request tags. The original was not at hand",
+    section="survey of 21 algorithms (1993), section 5, permission-based algorithms; with request tags. The original was not at hand",
     process=AgrawalElAbbadi,
     family="permission",
     capacity="1",

@@ -127,7 +127,7 @@ CARD = Card(
     title="Helary-Plouzeau-Raynal",
     paper="J.-M. Helary, N. Plouzeau and M. Raynal, A distributed algorithm for mutual exclusion in an "
     "arbitrary network, The Computer Journal 31(4), 1988",
-    section="survey of 21 algorithms (1993), token-based algorithms; the original was not at hand",
+    section="survey of 21 algorithms (1993), section 4, token-based algorithms; the original was not at hand",
     process=HelaryPlouzeauRaynal,
     family="token",
     capacity="1",

@@ -104,7 +104,7 @@ CARD = Card(
     name="maekawa",
     title="Maekawa",
     paper="M. Maekawa, A sqrt(N) algorithm for mutual exclusion in decentralized systems, ACM TOCS 3(2), 1985",
-    section="survey of 21 algorithms (1993), permission-based algorithms; with Sanders' repair and request tags. "
+    section="survey of 21 algorithms (1993), section 5, permission-based algorithms; with Sanders' repair and request tags. "
     "The original was not at hand",
     process=Maekawa,
     family="permission",

@@ -82,7 +82,7 @@ CARD = Card(
     title="Majority voting",
     paper="R. H. Thomas, A majority consensus approach to concurrency control for multiple copy databases, "
     "ACM TODS 4(2), 1979",
-    section="survey of 21 algorithms (1993), permission-based algorithms, which names the idea only; the rules are "
+    section="survey of 21 algorithms (1993), section 5, permission-based algorithms, which names the idea only; the rules are "
     "Agrawal and El Abbadi's. The original was not at hand",
     process=Majority,
     family="permission",

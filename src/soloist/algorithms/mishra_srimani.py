@@ -22,7 +22,7 @@ CARD = Card(
     title="Mishra-Srimani",
     paper="S. Mishra and P. K. Srimani, Fault-tolerant mutual exclusion algorithms, "
     "Journal of Systems and Software 11(2), 1990",
-    section="survey of 21 algorithms (1993), token-based algorithms, and Suzuki and Kasami 1985, algorithm B, "
+    section="survey of 21 algorithms (1993), section 4, token-based algorithms, and Suzuki and Kasami 1985, section 3, algorithm B, "
     "repaired; the original was not at hand",
     process=MishraSrimani,
     family="token",

@@ -170,7 +170,7 @@ CARD = Card(
     title="Mizuno-Neilsen-Rao",
     paper="M. Mizuno, M. L. Neilsen and R. Rao, A token based distributed mutual exclusion algorithm based "
     "on quorum agreements, Proc. 11th ICDCS, 1991",
-    section="survey of 21 algorithms (1993), token-based algorithms, repaired; the original was not at hand",
+    section="survey of 21 algorithms (1993), section 4, token-based algorithms, repaired; the original was not at hand",
     process=MizunoNeilsenRao,
     family="token",
     capacity="1",

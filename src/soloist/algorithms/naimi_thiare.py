@@ -122,7 +122,7 @@ CARD = Card(
     title="Naimi-Thiare",
     paper="M. Naimi and O. Thiare, Distributed mutual exclusion based on causal ordering, "
     "Journal of Computer Science 5(5), 2009",
-    section="rules 1 to 4, repaired",
+    section="Materials and methods, Algorithm, rules 1 to 4, repaired (the paper numbers no sections)",
     process=NaimiThiare,
     family="token",
     capacity="1",

@@ -73,7 +73,7 @@ CARD = Card(
     title="Naimi-Trehel",
     paper="M. Naimi and M. Trehel, An improvement of the log(n) distributed algorithm for mutual exclusion, "
     "Proc. 7th ICDCS, 1987",
-    section="survey of 21 algorithms (1993), token-based algorithms",
+    section="survey of 21 algorithms (1993), section 4, token-based algorithms, repaired; the original was not at hand",
     process=NaimiTrehel,
     family="token",
     capacity="1",

@@ -74,7 +74,7 @@ CARD = Card(
     title="Neilsen-Mizuno",
     paper="M. L. Neilsen and M. Mizuno, A DAG based algorithm for distributed mutual exclusion, "
     "Proc. 11th ICDCS, 1991",
-    section="survey of 21 algorithms (1993), token-based algorithms; the original was not at hand",
+    section="survey of 21 algorithms (1993), section 4, token-based algorithms; the original was not at hand",
     process=NeilsenMizuno,
     family="token",
     capacity="1",

@@ -53,7 +53,7 @@ CARD = Card(
     title="Nishio-Li-Manning",
     paper="S. Nishio, K. F. Li and E. G. Manning, A resilient mutual exclusion algorithm for computer "
     "networks, IEEE Trans. Parallel and Distributed Systems 1(3), 1990",
-    section="survey of 21 algorithms (1993), token-based algorithms; the original was not at hand",
+    section="survey of 21 algorithms (1993), section 4, token-based algorithms; the original was not at hand",
     process=Nishio,
     family="token",
     capacity="1",

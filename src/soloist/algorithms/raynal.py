@@ -87,7 +87,7 @@ CARD = Card(
     title="Raynal's prime numbers",
     paper="M. Raynal, Prime numbers as a tool to design distributed algorithms, Information Processing Letters 33(1), "
     "1989",
-    section="survey of 21 algorithms (1993), permission-based algorithms. The original was not at hand",
+    section="survey of 21 algorithms (1993), section 5, permission-based algorithms. The original was not at hand",
     process=Raynal,
     family="permission",
     capacity="1",

@@ -67,7 +67,7 @@ CARD = Card(
     title="Raynal's prime numbers, announced",
     paper="survey of 21 distributed mutual exclusion algorithms, 1993, after M. Raynal, Prime numbers as a tool to design "
     "distributed algorithms, Information Processing Letters 33(1), 1989",
-    section="permission-based algorithms, the modification of Raynal's algorithm",
+    section="section 5, permission-based algorithms, the modification of Raynal's algorithm",
     process=RaynalInform,
     family="permission",
     capacity="1",

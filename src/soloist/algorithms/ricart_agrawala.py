@@ -86,7 +86,7 @@ CARD = Card(
     title="Ricart-Agrawala",
     paper="G. Ricart and A. K. Agrawala, An optimal algorithm for mutual exclusion in computer networks, "
     "Comm. ACM 24(1), 1981",
-    section="Lodha and Kshemkalyani 2000, section 2.1 and Fig. 1, with its errors repaired",
+    section="Lodha and Kshemkalyani 2000, sections 2.1 and 2.2.2, Fig. 1, with its errors repaired; the original was not at hand",
     process=RicartAgrawala,
     family="permission",
     capacity="1",

@@ -42,7 +42,7 @@ CARD = Card(
     title="Ricart-Agrawala with a token",
     paper="G. Ricart and A. K. Agrawala, Author's response to 'On mutual exclusion in computer networks', "
     "Comm. ACM 26(2), 1983",
-    section="survey of 21 algorithms (1993), token-based algorithms, repaired; the original was not at hand",
+    section="survey of 21 algorithms (1993), section 4, token-based algorithms, repaired; the original was not at hand",
     process=RicartAgrawalaToken,
     family="token",
     capacity="1",

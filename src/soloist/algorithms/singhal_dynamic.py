@@ -32,7 +32,7 @@ CARD = Card(
     title="Singhal's dynamic structure",
     paper="M. Singhal, A dynamic information-structure mutual exclusion algorithm for distributed systems, "
     "IEEE TPDS 3(1), 1992",
-    section="survey of 21 algorithms (1993), permission-based algorithms. The original was not at hand",
+    section="survey of 21 algorithms (1993), section 5, permission-based algorithms. The original was not at hand",
     process=SinghalDynamic,
     family="permission",
     capacity="1",

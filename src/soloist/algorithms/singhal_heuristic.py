@@ -120,7 +120,7 @@ CARD = Card(
     title="Singhal's heuristic",
     paper="M. Singhal, A heuristically-aided algorithm for mutual exclusion in distributed systems, "
     "IEEE Trans. Computers 38(5), 1989",
-    section="survey of 21 algorithms (1993), token-based algorithms, and textbooks, repaired; "
+    section="survey of 21 algorithms (1993), section 4, token-based algorithms, and textbooks, repaired; "
     "the original was not at hand",
     process=SinghalHeuristic,
     family="token",

@@ -98,13 +98,14 @@ def print_papers(json: bool) -> None:
     print_table("Papers", ("name", "what is measured"), [(p.name, p.about) for p in PAPERS.values()])
 
 
-MARKS = {"reproduced": "✓", "partly": "~", "not reproduced": "✗"}
+MARKS = {"reproduced": "✓", "partly": "~", "not reproduced": "✗", "undecided": "?"}
 
 
 def print_claims(findings: Findings) -> None:
     """Each claim, and under it what was measured."""
     width = min(shutil.get_terminal_size((110, 0)).columns, 110)
     print(f"{findings.title}\n")
+    print(textwrap.fill(" ".join(findings.basis.split()), width) + "\n")
     for each in findings.claims:
         mark = f"  {MARKS[each.verdict]} {each.verdict:16}"
         print(textwrap.fill(each.text, width, initial_indent=mark, subsequent_indent=" " * len(mark)))

@@ -35,7 +35,7 @@ from typing import Any
 
 import msgspec
 
-from soloist.algorithms import find
+from soloist.algorithms import Card, Size, find
 from soloist.core import Message, Outbox, Port, Send, Site, UsageError, unknown
 from soloist.core.trace import Recorder, Step
 from soloist.network import Network, delay, duration
@@ -99,14 +99,18 @@ class Script:
         name, settings = _settings(words)
         card = find(name)
         nodes, k = int(settings.pop("nodes", 3)), int(settings.pop("k", 1))
-        self.fifo = settings.pop("channels", card.channels) == "fifo"
-        size = card.size(nodes, k, settings)
+        fifo = settings.pop("channels", card.channels) == "fifo"
+        return self.start(card, card.size(nodes, k, settings), fifo)
+
+    def start(self, card: Card, size: Size, fifo: bool) -> list[str]:
+        """A new system, also of a card that is not in the catalogue."""
+        self.fifo = fifo
         self.out, self.timers, self.down = Outbox(self._choose), set(), set()
         self.begin = lambda site: Port(card.start_one(size, site), self.out)
-        self.ports = [self.begin(site) for site in range(nodes)]
+        self.ports = [self.begin(site) for site in range(size.n)]
         self.flights = []
         began = [line for port in self.ports for line in self._effects(port.begin())]
-        return [f"{card.title}, {nodes} sites, {'FIFO' if self.fifo else 'unordered'} links", *began]
+        return [f"{card.title}, {size.n} sites, {'FIFO' if self.fifo else 'unordered'} links", *began]
 
     def _event(self, event: str, site: Site) -> list[str]:
         if site in self.down:

@@ -1,17 +1,21 @@
 """As printed: algorithms with the errors that a paper or the survey prints. None of them is to be used.
 
-Each module has `PRINTED`, the card of the text as it stands, and `ERRATA`, its errors one by one. They share
-all they can with the repaired algorithm, so that the difference is what the reader sees.
+Each module has, as far as there are any, `PRINTED`, the card of the text as it stands; `ERRATA`, its errors one by one, each
+put back into the repaired algorithm, with which they share all they can; `EXAMPLES`, sentences that a run of the
+repaired algorithm contradicts; `SLIPS`, which cannot be run; and the same as `NOTES`, `SLIPS_IN_NOTES`, where
+the text is not wrong, but says too little.
 """
 
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 from soloist.algorithms._card import Card
 from soloist.algorithms.printed import (
     agrawal_el_abbadi,
     bulgannawar_vaidya,
+    helary_plouzeau_raynal,
     kakugawa,
     lodha_kshemkalyani,
     maekawa,
@@ -19,21 +23,25 @@ from soloist.algorithms.printed import (
     mizuno_neilsen_rao,
     naimi_thiare,
     naimi_trehel,
+    raymond_tree,
     raynal,
     raynal_inform,
     ricart_agrawala,
     ricart_agrawala_token,
     sanders,
+    singhal_dynamic,
     singhal_heuristic,
+    srimani_reddy,
     suzuki_kasami,
     suzuki_kasami_bounded,
 )
-from soloist.algorithms.printed._erratum import Erratum
+from soloist.algorithms.printed._erratum import Erratum, Example, Slip
 from soloist.core import UsageError, unknown
 
 MODULES: tuple[ModuleType, ...] = (
     agrawal_el_abbadi,
     bulgannawar_vaidya,
+    helary_plouzeau_raynal,
     kakugawa,
     lodha_kshemkalyani,
     maekawa,
@@ -41,27 +49,38 @@ MODULES: tuple[ModuleType, ...] = (
     mizuno_neilsen_rao,
     naimi_thiare,
     naimi_trehel,
+    raymond_tree,
     raynal,
     raynal_inform,
     ricart_agrawala,
     ricart_agrawala_token,
     sanders,
+    singhal_dynamic,
     singhal_heuristic,
+    srimani_reddy,
     suzuki_kasami,
     suzuki_kasami_bounded,
 )
 
-PRINTED: dict[str, Card] = {module.PRINTED.name: module.PRINTED for module in MODULES}
-ERRATA: tuple[Erratum, ...] = tuple(erratum for module in MODULES for erratum in module.ERRATA)
+
+def _all(name: str) -> tuple[Any, ...]:
+    return tuple(each for module in MODULES for each in getattr(module, name, ()))
+
+
+PRINTED: dict[str, Card] = {
+    module.PRINTED.name: module.PRINTED for module in MODULES if hasattr(module, "PRINTED")
+}
+ERRATA: tuple[Erratum, ...] = _all("ERRATA")
+EXAMPLES: tuple[Example, ...] = _all("EXAMPLES")
+SLIPS: tuple[Slip, ...] = _all("SLIPS")
+NOTES: tuple[Erratum | Slip, ...] = (*_all("NOTES"), *_all("SLIPS_IN_NOTES"))
+"""What texts do not say, and what comes of it where something does."""
 
 
 def find_printed(name: str, code: str | None = None) -> Card:
     """The card of an algorithm as a text prints it, with all its errors, or with the one of this code."""
-    if name in PRINTED and code is not None:
-        cards = {erratum.code: erratum.card for erratum in ERRATA if erratum.algorithm == name}
-        if code not in cards:
-            raise unknown(f"erratum of {name}", code, cards)
-        return cards[code]
+    if code is not None and any(each.algorithm == name for each in (*ERRATA, *NOTES)):
+        return find_erratum(name, code).card
     try:
         return PRINTED[name]
     except KeyError:
@@ -71,4 +90,25 @@ def find_printed(name: str, code: str | None = None) -> Card:
         ) from None
 
 
-__all__ = ["ERRATA", "PRINTED", "Erratum", "find_printed"]
+def find_erratum(name: str, code: str) -> Erratum:
+    """One error of a text, by its algorithm and its code."""
+    known = {
+        each.code: each for each in (*ERRATA, *NOTES) if each.algorithm == name and isinstance(each, Erratum)
+    }
+    if code not in known:
+        raise unknown(f"erratum of {name}", code, known)
+    return known[code]
+
+
+__all__ = [
+    "ERRATA",
+    "EXAMPLES",
+    "NOTES",
+    "PRINTED",
+    "SLIPS",
+    "Erratum",
+    "Example",
+    "Slip",
+    "find_erratum",
+    "find_printed",
+]

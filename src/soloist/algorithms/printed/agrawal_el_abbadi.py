@@ -43,7 +43,7 @@ class IgnoresEarlyInquiries(AgrawalElAbbadi):
 
 PRINTED = msgspec.structs.replace(CARD, process=CedesWhatItDoesNotHold, channels="fifo")
 
-SURVEY = "survey of 1993, permission-based algorithms, Agrawal-El Abbadi"
+SURVEY = "survey of 1993, section 5, Agrawal-El Abbadi"
 
 ERRATA = (
     Erratum(
@@ -58,6 +58,9 @@ ERRATA = (
         rounds=2,
         channels="fifo",
     ),
+)
+
+NOTES = (
     Erratum(
         algorithm="agrawal-el-abbadi",
         code="A2",
@@ -69,5 +72,6 @@ ERRATA = (
         nodes=7,
         rounds=(0, 0, 0, 1, 1, 1, 0),
         channels="any",
+        run="not said",
     ),
 )

@@ -40,8 +40,16 @@ class PointsForTheTokenReceived(BulgannawarVaidya):
             self.pointer[u] = before[u]
 
 
+class KeepsItsNodeQueue(BulgannawarVaidya):
+    @on(Token)
+    def on_token(self, j: Site, m: Token) -> None:
+        nq = list(self.nq)
+        super().on_token(j, m)
+        self.nq = nq
+
+
 class AsExplained(PointsForTheTokenReceived, PointsForTheTokenAskedFor, InformSetsPointer):
-    """All three together. (Handlers are those of the first base, unless named.)"""
+    """The first three together; the fourth is a reading by the letter. (Handlers are those of the first base, unless named.)"""
 
     on_request = PointsForTheTokenAskedFor.on_request
     on_inform = InformSetsPointer.on_inform
@@ -81,6 +89,7 @@ ERRATA = (
         repair="As in the pseudo-code: the pointer for the token that leaves.",
         card=msgspec.structs.replace(CARD, process=PointsForTheTokenAskedFor),
         breaks="deadlock",
+        run="other repairs",
         rounds=2,
         k=2,
     ),
@@ -93,7 +102,19 @@ ERRATA = (
         repair="As in the pseudo-code: the pointer for the token that was asked for.",
         card=msgspec.structs.replace(CARD, process=PointsForTheTokenReceived),
         breaks="deadlock",
+        run="other repairs",
         rounds=(4, 1, 3),
         k=2,
+    ),
+    Erratum(
+        algorithm="bulgannawar-vaidya",
+        code="B4",
+        text=f"{PAPER}, procedure Handle_TOKEN: 'Append node-queue to token-queue of token t'",
+        says="Nothing empties the node-queue afterwards. Read by the letter its sites stay there, are appended again with the next "
+        "token, and get a token that they have not asked for.",
+        repair="The node-queue is emptied when it has gone into the token-queue.",
+        card=msgspec.structs.replace(CARD, process=KeepsItsNodeQueue),
+        breaks="error",
+        run="by the letter",
     ),
 )

@@ -9,12 +9,16 @@ import msgspec
 from soloist.algorithms._card import Option
 from soloist.algorithms.kakugawa import CARD, Kakugawa
 from soloist.algorithms.printed._erratum import Erratum
-from soloist.algorithms.printed.maekawa import TellsTheNewcomerOnly
+from soloist.algorithms.printed.maekawa import TellsTheNewcomerOnly, Untagged
 from soloist.structures.coteries import coterie, singleton_homes
 from soloist.structures.quorums import Quorums
 
 
 class KakugawaTellsTheNewcomerOnly(TellsTheNewcomerOnly, Kakugawa):
+    pass
+
+
+class UntaggedKakugawa(Untagged, Kakugawa):
     pass
 
 
@@ -55,5 +59,23 @@ ERRATA = (
         card=msgspec.structs.replace(CARD, options=MISQUOTED),
         breaks="capacity",
         k=3,
+    ),
+)
+
+NOTES = (
+    Erratum(
+        algorithm="kakugawa",
+        code="K3",
+        text=f"{SURVEY}: it does not say that message order must be preserved, as it does for Maekawa's algorithm",
+        says="An INQUIRE that comes when its permission is not held is ignored, since it has crossed the release. Where links do "
+        "not keep order it may also have overtaken the permission, and is not sent again.",
+        repair="FIFO links, or as here: every message names its request, and an INQUIRE is kept until its permission comes.",
+        card=msgspec.structs.replace(CARD, process=UntaggedKakugawa),
+        breaks="deadlock",
+        nodes=4,
+        rounds=(0, 0, 1, 1),
+        channels="any",
+        options={"coterie": "0+1"},
+        run="not said",
     ),
 )

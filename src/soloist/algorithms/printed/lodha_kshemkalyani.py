@@ -11,7 +11,7 @@ import msgspec
 
 from soloist.algorithms._card import Card
 from soloist.algorithms.lodha_kshemkalyani import CARD, Flush, Improved, ReqID, Request
-from soloist.algorithms.printed._erratum import Erratum
+from soloist.algorithms.printed._erratum import Erratum, Example, Slip, steps
 from soloist.core import INSIDE, Process, Site, on
 
 
@@ -65,6 +65,12 @@ class ChecksOnlyOnMessages(Improved):
             super().ask()
 
 
+class DoesNotSayWhatIsDelegated(Improved):
+    def ask(self) -> None:
+        self.delegated = []
+        super().ask()
+
+
 class AsPrinted(
     FlushAnswers,
     EntersWithoutAsking,
@@ -83,6 +89,14 @@ def with_error(process: type[Process]) -> Card:
 
 
 PRINTED = with_error(AsPrinted)
+
+TWO_INSIDE = steps(
+    """acquire 0; acquire 1; deliver 1>0; deliver 0>1; deliver 0>2; deliver 2>0; release 0; acquire 0; deliver 0>1;
+    deliver 0>1; acquire 2; deliver 0>2; deliver 2>0; deliver 2>1; release 1; deliver 1>0; release 0; deliver 1>2;
+    acquire 1; deliver 1>0; deliver 0>1; deliver 0>2; release 2; acquire 2; deliver 2>0; deliver 0>2; deliver 2>1;
+    deliver 1>2"""
+)
+"""A run of Fig. 2 as it stands, after which two are inside. (A shorter one ends with a process that enters unasked.)"""
 
 FIG_2 = "Lodha and Kshemkalyani 2000, Fig. 2"
 
@@ -121,6 +135,8 @@ ERRATA = (
         card=with_error(FlushAnswers),
         breaks="exclusion",
         rounds=2,
+        run="other repairs",
+        schedule=TWO_INSIDE,
     ),
     Erratum(
         algorithm="lodha-kshemkalyani",
@@ -142,6 +158,7 @@ ERRATA = (
         card=with_error(InsideIsNotRequesting),
         breaks="exclusion",
         nodes=2,
+        run="by the letter",
     ),
     Erratum(
         algorithm="lodha-kshemkalyani",
@@ -154,6 +171,7 @@ ERRATA = (
         card=with_error(OwnRequestsLeaveH),
         breaks="exclusion",
         nodes=2,
+        run="other repairs",
         rounds=(2, 1),
     ),
     Erratum(
@@ -165,5 +183,57 @@ ERRATA = (
         card=with_error(ChecksOnlyOnMessages),
         breaks="deadlock",
         nodes=1,
+    ),
+    Erratum(
+        algorithm="lodha-kshemkalyani",
+        code="E10",
+        text="Lodha and Kshemkalyani 2000, section 5, first improvement: 'Now it is upto P_k to take care of the rest'",
+        says="A process that has left its REPLYs to another asks again, and its REQUEST counts as its answer at a process that "
+        "still waits for the one left to the other. Which of the two it is, nothing says.",
+        repair="Its next REQUEST lists the requests that it has left to others. Whoever finds its own there defers it, and "
+        "waits for the answer that was promised.",
+        card=with_error(DoesNotSayWhatIsDelegated),
+        breaks="deadlock",
+        rounds=(1, 2, 1),
+        options={"improvement": "1"},
+        run="other repairs",
+    ),
+    Erratum(
+        algorithm="lodha-kshemkalyani",
+        code="E11",
+        text="Lodha and Kshemkalyani 2000, section 5, second improvement: 'its REQUEST acts as a REPLY to the deferred REQUESTs'",
+        says="The REPLY that is saved would have said which request was served last. The REQUEST that stands for it does not, as "
+        "in E2, and those that wait for that news wait for ever.",
+        repair="As in E2: REQUEST carries the same parameter as REPLY.",
+        card=with_error(RequestsDoNotSayWhatIsDone),
+        breaks="deadlock",
+        rounds=(1, 2, 1),
+        options={"improvement": "2"},
+    ),
+)
+
+EXAMPLES = (
+    Example(
+        algorithm="lodha-kshemkalyani",
+        code="E8",
+        text="Lodha and Kshemkalyani 2000, sections 1 and 5: '2(N-1) - x, where x is the number of other requests that are made "
+        "concurrently'",
+        says="Of three requests at once, each has x = 2, and would take 2 messages. Section 4.1, which counts the FLUSH, and Fig. 3 "
+        "are right: they take 8 together.",
+        repair="Section 4.1: 2N - |CSet|, and one less where no concurrent request has a lower priority.",
+        script=steps(
+            "start lodha-kshemkalyani nodes=3; acquire 0; acquire 1; acquire 2; settle; release 0; settle; release 1; settle; release 2"
+        ),
+        published=2,
+    ),
+)
+
+SLIPS_IN_NOTES = (
+    Slip(
+        algorithm="lodha-kshemkalyani",
+        code="E5",
+        text=f"{FIG_2}, RcvReq.3: 'R_i denotes the ReqID of the last request made by P_i that was satisfied'",
+        says="What a process sends that has never asked is not said.",
+        repair="(0, i), which removes nothing.",
     ),
 )

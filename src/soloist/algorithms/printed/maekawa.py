@@ -6,7 +6,7 @@ import msgspec
 
 from soloist.algorithms._arbiter import Inquire, ReqID, Request
 from soloist.algorithms.maekawa import CARD, Maekawa
-from soloist.algorithms.printed._erratum import Erratum
+from soloist.algorithms.printed._erratum import Erratum, Example, steps
 from soloist.core import Site, on
 
 FIVE = ((0, 3, 4), (1, 3, 4), (2, 3), (3,), (3, 4))
@@ -38,7 +38,7 @@ class AsPrinted(TellsTheNewcomerOnly, LooksAtTheQueueOnly):
 
 PRINTED = msgspec.structs.replace(CARD, process=AsPrinted, channels="fifo")
 
-SURVEY = "survey of 1993, permission-based algorithms, Maekawa"
+SURVEY = "survey of 1993, section 5, Maekawa"
 
 ERRATA = (
     Erratum(
@@ -68,6 +68,9 @@ ERRATA = (
         nodes=2,
         channels="fifo",
     ),
+)
+
+NOTES = (
     Erratum(
         algorithm="maekawa",
         code="M3",
@@ -81,5 +84,25 @@ ERRATA = (
         rounds=(1, 1, 1, 0, 0),
         channels="any",
         options={"quorums": FIVE},
+        run="not said",
+    ),
+)
+
+EXAMPLES = (
+    Example(
+        algorithm="maekawa",
+        code="M4",
+        text=f"{SURVEY} and Table 2: 'C is a constant between 3 and 5'",
+        says="An entry costs at most 5(K-1) messages, with K sites in a set. An arbiter may ask for its lock back again and "
+        "again: here site 5, whose set has K = 3 sites, gives it back twice, and its entry takes 14 messages instead of 10.",
+        repair="None: 5(K-1) is no bound for a single entry. The mean under load is about 4(K-1).",
+        script=steps(
+            """start maekawa nodes=6 quorums=0,0+1,0+1+2,0+3,0+4,0+1+5; acquire 4; settle; acquire 2; deliver 2>1; acquire 5;
+            deliver 5>0; deliver 5>1; deliver 0>5; deliver 1>5; release 4; deliver 4>0; deliver 0>5; acquire 3; deliver 3>0;
+            deliver 0>5; deliver 5>0; deliver 0>3; release 3; deliver 3>0; deliver 0>5; deliver 2>0; deliver 0>5; deliver 5>0;
+            settle; release 2; settle; release 5; settle"""
+        ),
+        published=10,
+        site=5,
     ),
 )

@@ -6,7 +6,6 @@ from __future__ import annotations
 import msgspec
 
 from soloist.algorithms._arbiter import Grant, Release
-from soloist.algorithms._card import choice
 from soloist.algorithms.majority import CARD, Majority
 from soloist.algorithms.printed._erratum import Erratum
 from soloist.core import Site, on
@@ -25,18 +24,9 @@ class ForgetsReleases(Majority):
         self.released[j] = 0
 
 
-PRINTED = msgspec.structs.replace(
-    CARD,
-    process=CountsLateVotes,
-    channels="fifo",
-    options=(choice("votes", ("all", "fixed"), "as in the catalogue"),),
-)
+SURVEY = "survey of 1993, section 5, Thomas: an idea without rules; the original was not at hand"
 
-SURVEY = (
-    "survey of 1993, permission-based algorithms, Thomas: an idea without rules; the original was not at hand"
-)
-
-ERRATA = (
+NOTES = (
     Erratum(
         algorithm="majority",
         code="V1",
@@ -50,6 +40,7 @@ ERRATA = (
         rounds=(2, 1, 0),
         channels="fifo",
         options={"votes": "all"},
+        run="not said",
     ),
     Erratum(
         algorithm="majority",
@@ -63,5 +54,6 @@ ERRATA = (
         rounds=(2, 1, 0),
         channels="any",
         options={"votes": "all"},
+        run="not said",
     ),
 )

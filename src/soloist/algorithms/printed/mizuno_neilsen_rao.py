@@ -29,7 +29,7 @@ ERRATA = (
     Erratum(
         algorithm="mizuno-neilsen-rao",
         code="M1",
-        text="survey of 1993, token-based algorithms, Mizuno-Neilsen-Rao; the original was not at hand",
+        text="survey of 1993, section 4, Mizuno-Neilsen-Rao; the original was not at hand",
         says="The nodes of A_j look for requests to forward when ACQUIRED(j) arrives. A request that "
         "reaches the link later is forwarded by nobody.",
         repair="A link that knows of a holder forwards a request when it arrives, and when it asks itself. "
@@ -42,13 +42,14 @@ ERRATA = (
     Erratum(
         algorithm="mizuno-neilsen-rao",
         code="M2",
-        text="survey of 1993, token-based algorithms, Mizuno-Neilsen-Rao; the original was not at hand",
+        text="survey of 1993, section 4, Mizuno-Neilsen-Rao; the original was not at hand",
         says="ACQUIRED(j, LN) says that j has the token. Announcements of two holders come from two nodes "
         "and may arrive in either order, FIFO or not; the link then forwards to the former one.",
         repair="An announcement whose LN has a smaller sum than the newest LN seen is dropped: LN only "
         "grows along the way of the token, by one with every request served.",
         card=msgspec.structs.replace(CARD, process=BelievesOldNews),
         breaks="deadlock",
+        run="other repairs",
         nodes=3,
     ),
 )

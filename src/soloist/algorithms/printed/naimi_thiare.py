@@ -1,9 +1,6 @@
 """Naimi and Thiare's rules as printed, as far as they can be carried out.
 
-Rule 2 reads R[k] of a message that carries none; h of the entry for k is meant. Rule 1 does not say that a
-node with the token enters, and has a node send to itself; the example calls P3's queue Q4. These are slips of
-the pen and taken as repaired. The lemma R_i[i] <= T[i]+1 is false (in the paper's own example P2 asks with 2
-while T[2] is 0), but nothing rests on it.
+What could not be carried out (E5, E7) is taken as repaired; on the false lemma (E6) nothing rests.
 """
 
 from __future__ import annotations
@@ -11,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from soloist.algorithms.naimi_thiare import CARD, Entry, NaimiThiare
-from soloist.algorithms.printed._erratum import Erratum
+from soloist.algorithms.printed._erratum import Erratum, Example, Slip, steps
 
 
 class KeepsIdleToken(NaimiThiare):
@@ -63,6 +60,7 @@ ERRATA = (
         "known to any of them.",
         card=msgspec.structs.replace(CARD, process=LocalNewsFirst),
         breaks="causal",
+        run="other repairs",
         nodes=3,
         channels="any",
     ),
@@ -75,6 +73,7 @@ ERRATA = (
         repair="R is raised by the token's queue too: an entry is news once.",
         card=msgspec.structs.replace(CARD, process=ForgetsQueue),
         breaks="error",
+        run="other repairs",
         nodes=3,
     ),
     Erratum(
@@ -89,5 +88,35 @@ ERRATA = (
         card=msgspec.structs.replace(CARD, process=DropsWhatItKnows),
         breaks="deadlock",
         nodes=3,
+    ),
+)
+
+EXAMPLES = (
+    Example(
+        algorithm="naimi-thiare",
+        code="E6",
+        text="Naimi and Thiare 2009, first lemma: 'R_i[i] <= T[i] + 1 is an invariant'",
+        says="R_i[i] is also the clock, and rises with what others ask. Site 2 has never been served, T[2] is 0, and it asks with 2; "
+        "so does P2 in the paper's own example, at T5.",
+        repair="None: nothing rests on it.",
+        script=steps("start naimi-thiare nodes=3; acquire 1; deliver 1>2; acquire 2; show 2"),
+    ),
+)
+
+SLIPS = (
+    Slip(
+        algorithm="naimi-thiare",
+        code="E5",
+        text="Naimi and Thiare 2009, rule 2: 'R_i[k] <- max(R_i[k], R[k])'",
+        says="The message carries no R.",
+        repair="The h of the entry for k is meant.",
+    ),
+    Slip(
+        algorithm="naimi-thiare",
+        code="E7",
+        text="Naimi and Thiare 2009, rule 1, and the example at T6 and T8",
+        says="Rule 1 does not say that a node with the token enters, and has a node send its request to itself ('For all k'). The "
+        "example calls the queue of P3 Q4.",
+        repair="It enters; it sends to all others; the queue is Q3.",
     ),
 )

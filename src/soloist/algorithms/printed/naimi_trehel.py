@@ -25,7 +25,7 @@ ERRATA = (
     Erratum(
         algorithm="naimi-trehel",
         code="S1",
-        text="survey of 1993, token-based algorithms, Naimi-Trehel; the original was not at hand",
+        text="survey of 1993, section 4, Naimi-Trehel; the original was not at hand",
         says="A node that is not privileged forwards a request to its LAST. A node that waits is not "
         "privileged, and its LAST is itself if nobody has asked since.",
         repair="A waiting root notes the request in NEXT, like a root inside. Every chain of LAST ends at a "

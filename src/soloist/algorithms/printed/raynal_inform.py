@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from soloist.algorithms.printed._erratum import Erratum
+from soloist.algorithms.printed._erratum import Erratum, Example, steps
 from soloist.algorithms.raynal import CARD as ORIGINAL
 from soloist.algorithms.raynal_inform import CARD, RaynalInform
 
@@ -23,7 +23,7 @@ ERRATA = (
     Erratum(
         algorithm="raynal-inform",
         code="P1",
-        text="survey of 1993, permission-based algorithms, the modification of Raynal's algorithm",
+        text="survey of 1993, section 5, the modification of Raynal's algorithm",
         says="A site that has the turn and does not want it passes it on when a message arrives. The first holder has the turn "
         "without having got a message, and nobody sends one before it.",
         repair="The first holder looks at its turn when the system starts. Everybody after it gets the INFORM that gives it the turn.",
@@ -41,7 +41,24 @@ ERRATA = (
         "systems in which all ask equally often.)",
         card=SERVES_ALL,
         breaks="livelock",
+        run="other repairs",
         nodes=3,
         rounds=(1, 0, 1),
+    ),
+)
+
+EXAMPLES = (
+    Example(
+        algorithm="raynal-inform",
+        code="P3",
+        text="survey of 1993, section 5, the modification of Raynal's algorithm: 'an upper bound of (N-1)2 in the worst case'",
+        says="A site that asks again alone waits until the turn has come round, N announcements to N-1 sites each; and the turn goes round, too, "
+        "while nobody asks. Here two entries take 6 messages instead of 2.",
+        repair="None: the card has no bound.",
+        script=steps(
+            """start raynal-inform nodes=2; deliver 0>1; acquire 1; deliver 1>0; deliver 0>1; release 1; acquire 1; deliver 1>0;
+            deliver 0>1; release 1"""
+        ),
+        published=1,
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from soloist.algorithms.printed._erratum import Erratum
+from soloist.algorithms.printed._erratum import Erratum, Slip
 from soloist.algorithms.ricart_agrawala import CARD, REPLY, Request, RicartAgrawala
 from soloist.core import INSIDE, Site, on
 
@@ -70,6 +70,7 @@ ERRATA = (
         repair="A process is requesting until it has left, as Requesting_Critical_Section is in the original.",
         card=msgspec.structs.replace(CARD, process=InsideIsNotRequesting),
         breaks="exclusion",
+        run="by the letter",
         nodes=2,
     ),
     Erratum(
@@ -93,5 +94,16 @@ ERRATA = (
         card=msgspec.structs.replace(CARD, process=ChecksOnlyOnReplies),
         breaks="deadlock",
         nodes=1,
+    ),
+)
+
+SLIPS_IN_NOTES = (
+    Slip(
+        algorithm="ricart-agrawala",
+        code="R5",
+        text=f"{FIG_1}, InvMutEx.5 and FinCS",
+        says="RD, the list of deferred requests, is cleared when a process asks, not when it has answered them at FinCS. That does no "
+        "harm as long as FinCS runs once for each request.",
+        repair="It is cleared at FinCS.",
     ),
 )

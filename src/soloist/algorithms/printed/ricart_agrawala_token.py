@@ -25,7 +25,7 @@ ERRATA = (
     Erratum(
         algorithm="ricart-agrawala-token",
         code="S1",
-        text="survey of 1993, token-based algorithms, Ricart-Agrawala; the original was not at hand",
+        text="survey of 1993, section 4, Ricart-Agrawala; the original was not at hand",
         says="A node that holds the token and is not inside sends it to whoever a request comes from. A "
         "request that was served through other nodes long ago still earns the token, for a node that does "
         "not ask.",

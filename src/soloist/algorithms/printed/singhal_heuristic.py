@@ -19,7 +19,7 @@ ERRATA = (
     Erratum(
         algorithm="singhal-heuristic",
         code="H1",
-        text="survey of 1993, token-based algorithms, Singhal, with the rules as textbooks have them; the "
+        text="survey of 1993, section 4, Singhal, with the rules as textbooks have them; the "
         "original was not at hand",
         says="A waiting node that hears of a new requester sends its own request back, so that of any two "
         "one asks the other. A request that the token makes outdated before it arrives is ignored, and "

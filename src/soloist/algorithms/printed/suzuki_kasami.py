@@ -41,7 +41,7 @@ ERRATA = (
     Erratum(
         algorithm="suzuki-kasami",
         code="A1",
-        text="Suzuki and Kasami 1985, Fig. 1, end of P1; noted by the survey of 1993, token-based algorithms",
+        text="Suzuki and Kasami 1985, Fig. 1, end of P1; noted by the survey of 1993, section 4",
         says="P1 looks whether Q is empty and only then sets Requesting to false, and may be interrupted by "
         "P2 in between. A REQUEST that arrives there is neither put into Q nor answered.",
         repair="The whole exit is one step, in which the site no longer counts as requesting. A REQUEST "

@@ -4,47 +4,52 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 
 import typer
 from typer.exceptions import TyperException
 
 from soloist import __version__
-from soloist.cli.advise import advise
-from soloist.cli.algorithms import algorithms
-from soloist.cli.bench import bench
-from soloist.cli.check import check
-from soloist.cli.cluster import holders, keys, node, run, status
-from soloist.cli.compare import compare
-from soloist.cli.demo import demo
-from soloist.cli.reproduce import reproduce
-from soloist.cli.simulate import simulate
-from soloist.cli.sweep import sweep
 from soloist.core import PropertyViolated, UsageError
 
-app = typer.Typer(
-    name="soloist",
-    help="Distributed mutual exclusion: run, compare, prove and hold.",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,  # a bug should look like one: a plain traceback
-)
-for command in (
-    demo,
-    algorithms,
-    simulate,
-    compare,
-    sweep,
-    reproduce,
-    advise,
-    check,
-    node,
-    run,
-    status,
-    holders,
-    keys,
-):
-    app.command()(command)
-app.add_typer(bench, name="bench")
+COMMANDS = {
+    "demo": "demo",
+    "algorithms": "algorithms",
+    "simulate": "simulate",
+    "compare": "compare",
+    "sweep": "sweep",
+    "reproduce": "reproduce",
+    "advise": "advise",
+    "check": "check",
+    "node": "cluster",
+    "run": "cluster",
+    "status": "cluster",
+    "holders": "cluster",
+    "keys": "cluster",
+    "bench": "bench",
+}
+"""Each command, and the module that it is a function of."""
+
+
+def app(arguments: Sequence[str]) -> typer.Typer:
+    """A program with the command that is asked for, and no other: to load all of them takes longer than most of
+    them do. Help, and what is no command, need all."""
+    made = typer.Typer(
+        name="soloist",
+        help="Distributed mutual exclusion: run, compare, prove and hold.",
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,  # a bug should look like one: a plain traceback
+    )
+    made.callback()(options)
+    for name in arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS:
+        command = getattr(import_module(f"soloist.cli.{COMMANDS[name]}"), name)
+        if isinstance(command, typer.Typer):
+            made.add_typer(command, name=name)
+        else:
+            made.command()(command)
+    return made
 
 
 def show_version(wanted: bool) -> None:
@@ -53,7 +58,6 @@ def show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: bool = typer.Option(False, "--version", callback=show_version, is_eager=True, help="Show it."),
 ) -> None: ...
@@ -61,8 +65,9 @@ def options(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line. Whatever is wrong is said in one line: 2 for bad usage, 1 for a broken promise."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        return int(app(arguments, prog_name="soloist", standalone_mode=False) or 0)
+        return int(app(given)(given, prog_name="soloist", standalone_mode=False) or 0)
     except TyperException as error:
         return complain(error.format_message(), 2)
     except UsageError as error:

@@ -12,6 +12,7 @@ from soloist.bench import checker as checker_bench
 from soloist.bench import lock_memory
 from soloist.bench import locks as locks_bench
 from soloist.bench import simulator as simulator_bench
+from soloist.bench import start as start_bench
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table, progress_bar
 
@@ -70,6 +71,27 @@ def checker(
         print_json(rows)
     else:
         print_table("Ricart-Agrawala, states per CPU second", *checker_bench.table(rows))
+
+
+@bench.command()
+def start(
+    rounds: Annotated[int, typer.Option(help="Pairs of measurements; the median counts.")] = 9,
+    json: Json = False,
+) -> None:
+    """How long an import takes, beside that of asyncio and msgspec.
+
+    Example:
+
+        soloist bench start
+    """
+    with progress_bar("measuring", json) as progress:
+        rows = start_bench.measure(rounds, progress)
+    if json:
+        print_json(rows)
+        return
+    cells = [(r.code, f"{r.seconds * 1000:.1f}", f"{r.ratio:.2f}") for r in rows]
+    print_table("Imports, each in a process of its own", ("what", ">ms", ">x the first"), cells)
+    print(f"\nWanted: `from soloist import Node` in at most {start_bench.AIM:g} times the first.")
 
 
 @bench.command()

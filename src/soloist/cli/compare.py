@@ -11,9 +11,11 @@ import typer
 
 from soloist.algorithms import CATALOGUE, Card, find
 from soloist.cli import arguments as arg
-from soloist.cli.arguments import algorithm_options, network
-from soloist.cli.output import BAR, bar, number, picture, print_json, print_table, progress_bar
+from soloist.cli.arguments import algorithm_options
+from soloist.cli.output import number, picture, print_json, print_table, progress_bar
 from soloist.cli.simulate import interval
+from soloist.cli.situations import network
+from soloist.cli.tables import BAR, bar
 from soloist.core import UsageError, unknown
 from soloist.lab import Point, plots
 from soloist.network import duration
@@ -198,7 +200,7 @@ def print_situation(title: str, results: list[Result]) -> None:
         "algorithm",
         ">messages/entry",
         BAR,
-        ">at most",
+        "?at most",
         ">light",
         ">to enter",
         ">sync",

@@ -11,8 +11,9 @@ import typer
 from soloist.algorithms import find
 from soloist.algorithms.printed import find_printed
 from soloist.cli import arguments as arg
-from soloist.cli.arguments import algorithm_options, network, workload
+from soloist.cli.arguments import algorithm_options
 from soloist.cli.output import number, print_json, progress_bar
+from soloist.cli.situations import network, workload
 from soloist.core import UsageError
 from soloist.core.trace import Recorder
 from soloist.network import duration

@@ -137,10 +137,11 @@ def print_summary(table: Table) -> None:
         # One situation has one x, whatever column is taken for it.
         here = Table(table.provenance, tuple(runs))
         points = [here.group(figure, "nodes")[label][0] for figure in figures]
-        failed = number(points[0].failed) if points[0].failed else ""
-        rows.append([label, *(plain(value) for value in situation), *map(interval, points), failed])
-    columns = ["algorithm", *(f">{name}" for name in varied), *figures.values(), ">failed"]
-    print_table(f"{table.provenance.plan['name']}: means over the seeds", columns, rows)
+        failed = [number(points[0].failed)] if table.failed else []
+        rows.append([label, *(plain(value) for value in situation), *map(interval, points), *failed])
+    keys = ["algorithm", *(f">{name}" for name in varied)]
+    columns = [*keys, *figures.values(), *([">failed"] if table.failed else [])]
+    print_table(f"{table.provenance.plan['name']}: means over the seeds", columns, rows, len(keys))
 
 
 def plain(value: Any) -> str:

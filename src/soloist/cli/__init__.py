@@ -6,12 +6,14 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from soloist import __version__
-from soloist.core import PropertyViolated, UsageError
+from soloist.core import PropertyViolated, SoloistError, UsageError
 
 COMMANDS = {
     "demo": "demo",
@@ -37,6 +39,7 @@ def app(arguments: Sequence[str]) -> typer.Typer:
     them do. Help, and what is no command, need all."""
     made = typer.Typer(
         name="soloist",
+        cls=Program,
         help="Distributed mutual exclusion: run, compare, prove and hold.",
         add_completion=False,
         no_args_is_help=True,
@@ -50,6 +53,18 @@ def app(arguments: Sequence[str]) -> typer.Typer:
         else:
             made.command()(command)
     return made
+
+
+class Interrupted(SoloistError):
+    """Ctrl-C. Typer would take a KeyboardInterrupt for itself, and end without a word."""
+
+
+class Program(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            raise Interrupted(f"interrupted: {stop}" if str(stop) else "interrupted") from None
 
 
 def show_version(wanted: bool) -> None:
@@ -77,7 +92,9 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has gone; there is nobody to tell
         return 0
-    except KeyboardInterrupt:
+    except Interrupted as stop:
+        return complain(str(stop), 130)
+    except KeyboardInterrupt:  # while a command was being loaded
         return complain("interrupted", 130)
 
 

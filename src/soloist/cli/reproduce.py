@@ -83,9 +83,6 @@ def reproduce(
 def measured(paper: Paper, bench: Workbench) -> Findings:
     try:
         return paper.reproduce(bench)
-    except KeyboardInterrupt as stop:
-        print(f"soloist: {stop}", file=sys.stderr)
-        raise
     except SweepStopped as stop:
         print(f"soloist: {stop}", file=sys.stderr)
         raise typer.Exit(1) from None

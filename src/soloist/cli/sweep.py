@@ -83,9 +83,6 @@ def sweep(
             table = run_sweep(
                 plan, out, executor, jobs, progress, fresh=fresh, command=f"soloist sweep {path}"
             )
-    except KeyboardInterrupt as stop:
-        print(f"soloist: {stop}", file=sys.stderr)
-        raise
     except SweepStopped as stop:
         print(f"soloist: {stop}", file=sys.stderr)
         raise typer.Exit(1) from None

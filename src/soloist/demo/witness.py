@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from soloist.children import obedient
 from soloist.net.wire import Frames, encode, frame
 
 
@@ -104,7 +105,8 @@ def run(pipe: Connection) -> None:
         server.close()
         pipe.send(witness.findings)
 
-    asyncio.run(main())
+    with obedient():
+        asyncio.run(main())
 
 
 class Testimony:

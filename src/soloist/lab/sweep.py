@@ -66,8 +66,7 @@ class Cell(msgspec.Struct, frozen=True):
     parameters: dict[str, Any]
 
     def digest(self) -> str:
-        """A name that another cell does not have: results are kept under it."""
-        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:32]
+        return key_of(self)
 
 
 class Sweep(msgspec.Struct, frozen=True):
@@ -109,11 +108,17 @@ class Sweep(msgspec.Struct, frozen=True):
 
     def digest(self) -> str:
         """A name for the runs of this plan, in their order."""
-        return digest(self.cells())
+        return digest([cell.digest() for cell in self.cells()])
 
 
-def digest(cells: Sequence[Cell]) -> str:
-    return hashlib.sha256("".join(cell.digest() for cell in cells).encode()).hexdigest()[:32]
+def key_of(item: Any) -> str:
+    """A name that another one does not have: results are kept under it."""
+    return hashlib.sha256(msgspec.json.encode(item, order="deterministic")).hexdigest()[:32]
+
+
+def digest(keys: Sequence[str]) -> str:
+    """One name for all of them, in their order."""
+    return hashlib.sha256("".join(keys).encode()).hexdigest()[:32]
 
 
 def experiment(contender: Contender, parameters: Mapping[str, Any]) -> Experiment:

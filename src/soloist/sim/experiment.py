@@ -7,7 +7,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from statistics import fmean
 from typing import Any
@@ -16,6 +15,7 @@ import msgspec
 
 from soloist.algorithms import Card, Size, find
 from soloist.algorithms.printed import find_printed
+from soloist.children import process_pool
 from soloist.core import PropertyViolated, ProtocolError, UsageError
 from soloist.core.trace import Recorder
 from soloist.network import Network
@@ -148,6 +148,8 @@ def simulate(
     jobs: int = 1,
 ) -> Result:
     """Run an experiment. A broken promise of the card raises `PropertyViolated`, with the seed."""
+    if jobs < 0:
+        raise UsageError(f"jobs must be at least 0 (one a core), not {jobs}")
     began = time.perf_counter()
     seeds = range(experiment.seed, experiment.seed + experiment.replications)
     if recorder is None and jobs != 1 and len(seeds) > 1:
@@ -177,8 +179,9 @@ def _report(progress: Progress | None, before: int, total: int) -> Callable[[int
 
 def _in_parallel(experiment: Experiment, seeds: range, jobs: int, progress: Progress | None) -> list[Run]:
     runs = []
-    with ProcessPoolExecutor(min(jobs, len(seeds))) as pool:
-        for result in pool.map(run, [experiment] * len(seeds), seeds):
+    with process_pool(min(jobs, len(seeds))) as pool:
+        for future in [pool.submit(run, experiment, seed) for seed in seeds]:
+            result = future.result()
             runs.append(result)
             if progress:
                 progress(len(runs) * len(result.cost), len(seeds) * len(result.cost))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from errno import ENOSPC
 from importlib import import_module
 from typing import Any
 
@@ -32,6 +33,7 @@ COMMANDS = {
     "bench": "bench",
 }
 """Each command, and the module that it is a function of."""
+FULL = "cannot write the output: no space is left on the device"
 
 
 def app(arguments: Sequence[str]) -> typer.Typer:
@@ -89,11 +91,17 @@ def main(arguments: list[str] | None = None) -> int:
         return complain(str(error), 2)
     except PropertyViolated as error:
         return complain(f"{error.property} violated: {error}", 1)
+    except Interrupted as stop:
+        return complain(str(stop), 130)
+    except SoloistError as error:
+        return complain(str(error), 1)
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has gone; there is nobody to tell
         return 0
-    except Interrupted as stop:
-        return complain(str(stop), 130)
+    except OSError as error:
+        if error.errno != ENOSPC:
+            raise
+        return complain(FULL, 2)
     except KeyboardInterrupt:  # while a command was being loaded
         return complain("interrupted", 130)
 
@@ -108,6 +116,16 @@ def entry_point() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has gone. Python would flush once more at the end, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()  # whoever read it has gone
+    except OSError as error:
+        drop_output()
+        if not code:  # otherwise it has been said
+            code = complain(
+                FULL if error.errno == ENOSPC else f"cannot write the output: {error.strerror}", 2
+            )
     sys.exit(code)
+
+
+def drop_output() -> None:
+    """Python would flush once more at the end, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

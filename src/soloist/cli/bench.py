@@ -15,8 +15,14 @@ from soloist.bench import simulator as simulator_bench
 from soloist.bench import start as start_bench
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table, progress_bar
+from soloist.core import UsageError
 
 bench = typer.Typer(help="Our speed beside that of others, in one run, as ratios.", no_args_is_help=True)
+
+
+def at_least(name: str, least: float, value: float, most: float = 1e9) -> None:
+    if not least <= value <= most:
+        raise UsageError(f"{name} must be from {least:g} to {most:g}, not {value:g}")
 
 
 @bench.command()
@@ -31,6 +37,8 @@ def simulator(
 
         soloist bench simulator
     """
+    at_least("--messages", 1, messages)
+    at_least("--rounds", 1, rounds)
     with progress_bar("measuring", json) as progress:
         rows = simulator_bench.measure(messages=messages, rounds=rounds, progress=progress)
     if json:
@@ -66,6 +74,7 @@ def checker(
 
         soloist bench checker
     """
+    at_least("--repeat", 1, repeat)
     rows = checker_bench.measure(repeat=repeat)
     if json:
         print_json(rows)
@@ -84,6 +93,7 @@ def start(
 
         soloist bench start
     """
+    at_least("--rounds", 1, rounds)
     with progress_bar("measuring", json) as progress:
         rows = start_bench.measure(rounds, progress)
     if json:
@@ -114,6 +124,10 @@ def locks(
         soloist bench locks naimi-trehel central --seconds 2
         soloist bench locks --locality
     """
+    at_least("--seconds", 0.01, seconds)
+    at_least("--rounds", 1, rounds)
+    for size in processes:
+        at_least("--processes", 1, size, 100)
     if memory:
         _print_memory(lock_memory.measure(), json)
         return

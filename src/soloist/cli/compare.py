@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 import typer
@@ -21,6 +21,8 @@ from soloist.lab import Point, plots
 from soloist.network import duration
 from soloist.sim import Estimate, Experiment, Result, Saturated, Thinking, simulate
 
+T = TypeVar("T", int, float)
+
 
 class Comparison(msgspec.Struct, frozen=True):
     """One algorithm in one situation."""
@@ -35,10 +37,14 @@ def compare(
     names: Annotated[
         list[str] | None, typer.Argument(help="Algorithms; if left out, all that fit and rest when idle.")
     ] = None,
-    nodes: Annotated[str, typer.Option("--nodes", "-n", metavar="N,…", help="Numbers of sites.")] = "10",
+    nodes: Annotated[
+        list[str] | None,
+        typer.Option("--nodes", "-n", metavar="N,…", help="Numbers of sites; may be repeated. (default: 10)"),
+    ] = None,
     k: arg.K = 1,
     rate: Annotated[
-        str | None, typer.Option("--rate", metavar="λ,…", help="Requests per site and time unit.")
+        list[str] | None,
+        typer.Option("--rate", metavar="λ,…", help="Requests per site and time unit; may be repeated."),
     ] = None,
     saturate: arg.Saturate = False,
     entries: arg.Entries = 3000,
@@ -75,6 +81,8 @@ def compare(
 
         soloist compare lamport maekawa naimi-trehel --nodes 5,10,20,40 --replications 5 --plot costs.png
     """
+    if svg and svg.suffix != ".svg":
+        raise UsageError(f"--picture {svg}: tables are drawn as .svg; --plot draws figures as .png, too")
     if plot:
         plots.check_path(plot)
         if figure not in FIGURES:
@@ -98,7 +106,7 @@ def compare(
             seed=seed,
             replications=replications,
         )
-        for n in numbers(nodes)
+        for n in numbers(nodes, int, "--nodes must be numbers such as 10,30") or [10]
         for load in loads(rate, saturate)
         for card in cards
     ]
@@ -122,19 +130,17 @@ def fits(card: Card, k: int) -> bool:
     return card.light is not None and (card.capacity == "K" or k == 1)
 
 
-def numbers(text: str) -> list[int]:
+def numbers(texts: list[str] | None, kind: Callable[[str], T], wanted: str) -> list[T]:
+    """`1,2` and `3`, taken apart and in order; what is there twice counts once."""
     try:
-        return [int(part) for part in text.split(",")]
+        return sorted({kind(part) for text in texts or () for part in text.split(",")})
     except ValueError:
-        raise UsageError(f"--nodes must be numbers such as 10,30, not {text!r}") from None
+        raise UsageError(f"{wanted}, not {','.join(texts or ())!r}") from None
 
 
-def loads(rates: str | None, saturate: bool) -> list[Thinking | Saturated]:
+def loads(rates: list[str] | None, saturate: bool) -> list[Thinking | Saturated]:
     """Light to heavy. Here several rates and saturation go together: each is a situation."""
-    try:
-        values = sorted(float(part) for part in rates.split(",")) if rates else []
-    except ValueError:
-        raise UsageError(f"--rate must be numbers such as 0.001,1, not {rates!r}") from None
+    values = numbers(rates, float, "--rate must be numbers such as 0.001,1")
     found: list[Thinking | Saturated] = [Thinking(value) for value in values]
     if saturate:
         found.append(Saturated())

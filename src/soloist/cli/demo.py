@@ -9,11 +9,16 @@ from typing import Annotated
 
 import typer
 
+from soloist.algorithms import find
 from soloist.cli.arguments import Json
 from soloist.cli.output import number, print_json, print_table, print_text, progress_bar
 from soloist.core import PropertyViolated, UsageError
 from soloist.demo import Outcome, demonstrate
 from soloist.demo.worker import Job
+from soloist.net import Node
+
+MOST_NODES = 100
+"""Each is a process, and all of them talk to each other."""
 
 
 def demo(
@@ -38,10 +43,17 @@ def demo(
 
         soloist demo --nodes 8 --algorithm ricart-agrawala
     """
-    if nodes < 1 or entries < 1:
-        raise UsageError(f"nodes and entries must be at least 1, not {nodes} and {entries}")
+    if not 1 <= nodes <= MOST_NODES or entries < 1:
+        raise UsageError(
+            f"nodes must be from 1 to {MOST_NODES}, and entries at least 1, not {nodes} and {entries}"
+        )
+    if find(algorithm).everybody_asks:
+        raise UsageError(
+            f"{algorithm} serves a node only while all the others ask, too: here some end before others"
+        )
     jobs = [Job("orders", 1, entries), Job("gpu", 2, entries, inside=0.001)]
     options = {"algorithm": algorithm, "semaphore_algorithm": semaphore_algorithm}
+    Node("node0", {"node0": "127.0.0.1:1"}, **options)  # type: ignore[arg-type]  # says what is wrong with them
     if not json:
         print_text(
             f"{nodes} processes on 127.0.0.1, a lock `orders` and a semaphore `gpu` of 2; a witness watches."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import sys
@@ -67,6 +68,21 @@ def print_text(text: str, first: str = "", other: str = "") -> None:
         print(first + text)
 
 
+STANDARD_OUTPUT = (Path("-"), Path("/dev/stdout"))
+"""To open the second one anew would cut off what a redirected file holds already."""
+
+
+def write_text(path: Path, text: str, what: str) -> None:
+    """Into a file, or to standard output for `-`."""
+    if path in STANDARD_OUTPUT:
+        sys.stdout.write(text)
+        return
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise UsageError(f"cannot write the {what} to {path}: {error.strerror}") from None
+
+
 @contextmanager
 def picture(path: Path | None, title: str) -> Iterator[None]:
     """Draw the tables that are printed meanwhile as an SVG file, as a terminal would show them."""
@@ -93,6 +109,8 @@ def number(value: float | None, digits: int = 3) -> str:
     """A number for people: as many decimals as matter."""
     if value is None:
         return "-"
+    if math.isinf(value):
+        return "∞"
     if value == round(value) and abs(value) < 1e9:
         return str(round(value))
     return (

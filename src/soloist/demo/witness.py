@@ -92,10 +92,13 @@ def run(pipe: Connection) -> None:
         loop = asyncio.get_running_loop()
 
         def asked() -> None:
-            if pipe.recv() == "count":
-                pipe.send(sum(found.entries for found in witness.findings.values()))
-            else:
-                finished.set()
+            try:
+                if pipe.recv() == "count":
+                    pipe.send(sum(found.entries for found in witness.findings.values()))
+                else:
+                    finished.set()
+            except (EOFError, OSError):  # nobody is there to ask any more
+                loop.remove_reader(pipe.fileno())
 
         server = await loop.create_server(lambda: _Line(witness.hear), "127.0.0.1", 0)
         pipe.send(server.sockets[0].getsockname()[1])

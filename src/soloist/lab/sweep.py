@@ -19,6 +19,8 @@ from soloist.core.toml import Keys
 from soloist.network import Network, delay, duration
 from soloist.sim import Experiment, Saturated, Thinking
 
+MOST_RUNS = 1_000_000
+
 
 class PlanError(UsageError):
     """Something in a plan is wrong. `keys` says where, so that a reader of files can add the line."""
@@ -89,6 +91,10 @@ class Sweep(msgspec.Struct, frozen=True):
 
     def cells(self) -> list[Cell]:
         """All runs: by situation, then algorithm, then seed. Each of them has been checked."""
+        seeds = self.seeds.count if isinstance(self.seeds, Seeds) else len(self.seeds)
+        runs = math.prod([seeds, len(self.algorithms), *map(len, self.vary.values())])
+        if runs > MOST_RUNS:
+            raise PlanError(("seeds",), f"the plan has {runs:,} runs; more than {MOST_RUNS:,} do not fit")
         return [
             _with_seed(cell, seed)
             for values in itertools.product(*self.vary.values())

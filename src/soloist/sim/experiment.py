@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,16 @@ Progress = Callable[[int, int], None]
 """Called with entries measured so far, and entries asked for."""
 
 
+LIMITS: dict[str, tuple[int, float]] = {
+    "nodes": (1, 1e8),
+    "entries": (1, 1e8),
+    "replications": (1, 1e6),
+    "warmup": (0, 1e9),
+    "inside": (0, sys.float_info.max),
+}
+"""What makes sense, and what fits into a machine: a site and an entry take some hundred bytes each."""
+
+
 class Experiment(msgspec.Struct, frozen=True):
     """Everything that a run depends on. The same experiment gives the same figures."""
 
@@ -47,10 +58,12 @@ class Experiment(msgspec.Struct, frozen=True):
     by its code in docs/errata.md."""
 
     def __post_init__(self) -> None:
-        for name, least in (("entries", 1), ("replications", 1), ("warmup", 0), ("inside", 0)):
+        for name, (least, most) in LIMITS.items():
             value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(f"{name} must be at least {least}, not {value:g}")
+            if value is None or least <= value <= most:
+                continue
+            limit = f"at most {most:g}" if value > most else f"at least {least}"
+            raise UsageError(f"{name} must be {limit}, not {value:g}")
 
     def card(self) -> Card:
         if not self.printed:

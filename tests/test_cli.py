@@ -259,3 +259,28 @@ def test_the_readme_says_how_to_call_the_command_in_a_clone() -> None:
     said = (ROOT / "README.md").read_text().split("## A lock in ten lines")[0]
     assert "`.venv/bin/soloist`" in said
     assert "`. .venv/bin/activate`" in said
+
+
+def test_figures_that_come_too_soon_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """A tree of 5000 sites after 0.1 requests a site: most of them still ask site 0, at half of what theory says."""
+    line = "simulate naimi-trehel --nodes 5000 --rate 0.0001 --entries 500"
+    code, out, _ = run(capsys, line)
+    assert code == 0
+    assert "The start may not be forgotten yet: 0.1 requests a site" in out
+    assert "--warmup 25000" in out
+    _, out, _ = run(capsys, line + " --json")
+    early = json.loads(out)
+    assert not early["settled"]
+    assert early["messages_per_entry"]["ci95"][1] < 0.8 * early["light_load"]
+    code, out, _ = run(capsys, line + " --warmup 25000 --json")
+    late = json.loads(out)
+    assert late["settled"]
+    assert late["messages_per_entry"]["mean"] == pytest.approx(late["light_load"], rel=0.1)
+    _, out, _ = run(capsys, "compare central --nodes 50 --entries 20")
+    assert "The start may not be forgotten yet" in out
+
+
+def test_a_mean_lies_in_its_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "simulate central --entries 50 --json")
+    found = json.loads(out)["messages_per_entry"]
+    assert found["ci95"][0] <= found["mean"] <= found["ci95"][1]

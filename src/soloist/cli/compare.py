@@ -12,8 +12,8 @@ import typer
 from soloist.algorithms import CATALOGUE, Card, find
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
-from soloist.cli.output import number, picture, print_json, print_table, progress_bar
-from soloist.cli.simulate import interval
+from soloist.cli.output import number, picture, print_json, print_table, print_text, progress_bar
+from soloist.cli.simulate import interval, young
 from soloist.cli.situations import network
 from soloist.cli.tables import BAR, bar
 from soloist.core import UsageError, unknown
@@ -198,6 +198,9 @@ def print_comparisons(comparisons: list[Comparison]) -> None:
     for (nodes, load), results in situations.items():
         print_situation(f"N={nodes}, {load}", results)
         print()
+        if not results[0].settled:
+            print_text(young(results[0]))
+            print()
 
 
 def print_situation(title: str, results: list[Result]) -> None:

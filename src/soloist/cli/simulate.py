@@ -12,7 +12,7 @@ from soloist.algorithms import find
 from soloist.algorithms.printed import find_printed
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
-from soloist.cli.output import STANDARD_OUTPUT, number, print_json, progress_bar, write_text
+from soloist.cli.output import STANDARD_OUTPUT, number, print_json, print_text, progress_bar, write_text
 from soloist.cli.situations import network, workload
 from soloist.core import UsageError
 from soloist.core.trace import Recorder
@@ -127,6 +127,17 @@ def print_result(result: Result) -> None:
     }
     for name, text in facts.items():
         print(f"  {name:<20} {text}")
+    if not r.settled:
+        print()
+        print_text(young(r))
+
+
+def young(r: Result) -> str:
+    """What is wrong with figures that come too soon."""
+    return (
+        f"The start may not be forgotten yet: {number(r.warmup / r.nodes)} requests a site came before these figures, and "
+        f"trees and queues that change with every entry take about five; so theory need not fit. Try --warmup {5 * r.nodes}."
+    )
 
 
 def interval(ci95: tuple[float, float] | None) -> str:

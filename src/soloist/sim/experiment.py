@@ -29,6 +29,9 @@ Progress = Callable[[int, int], None]
 """Called with entries measured so far, and entries asked for."""
 
 
+MIXED = 5
+"""Requests a site until a system has forgotten how it started."""
+
 LIMITS: dict[str, tuple[int, float]] = {
     "nodes": (1, 1e8),
     "entries": (1, 1e8),
@@ -70,6 +73,11 @@ class Experiment(msgspec.Struct, frozen=True):
             return find(self.algorithm)
         return find_printed(self.algorithm, self.printed if isinstance(self.printed, str) else None)
 
+    def settled(self) -> bool:
+        """Whether the start is forgotten: trees and arrays that change with every entry take some requests a site
+        until they look as they always will. A list of requests is meant as it is."""
+        return isinstance(self.workload, Listed) or self.cohort()[0] >= MIXED * self.nodes
+
     def size(self) -> Size:
         return self.card().size(self.nodes, self.k, self.options)
 
@@ -79,7 +87,7 @@ class Experiment(msgspec.Struct, frozen=True):
             return self.warmup or 0, requests
         warmup = self.warmup
         if warmup is None:  # a tenth; more in large systems, whose structures take longer to mix
-            warmup = max(self.entries // 10, min(self.entries, 5 * self.nodes))
+            warmup = max(self.entries // 10, min(self.entries, MIXED * self.nodes))
         return warmup, warmup + self.entries
 
 
@@ -117,6 +125,8 @@ class Result(msgspec.Struct, frozen=True):
     replications: int
     entries: int
     warmup: int
+    settled: bool
+    """Whether the warm-up was long enough for the start to be forgotten: five requests a site."""
     messages: int
     messages_per_entry: Estimate
     bound: str
@@ -310,6 +320,7 @@ def _summarise(experiment: Experiment, runs: Sequence[Run], seconds: float) -> R
         replications=len(runs),
         entries=entries,
         warmup=experiment.cohort()[0],
+        settled=experiment.settled(),
         messages=messages,
         messages_per_entry=over([run.cost for run in runs]),
         bound=card.bound.text,

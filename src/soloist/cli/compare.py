@@ -68,6 +68,9 @@ def compare(
     figure: Annotated[
         str, typer.Option("--figure", metavar="WHAT", help="Draw messages, time, sync, words or throughput.")
     ] = "messages",
+    log: Annotated[
+        str, typer.Option("--log", metavar="x|y|xy", help="Logarithmic axes of the figure. (default: none)")
+    ] = "",
     show: Annotated[bool, typer.Option("--show", help="Open the plot in a window, too.")] = False,
     json: arg.Json = False,
 ) -> None:
@@ -87,6 +90,8 @@ def compare(
         plots.check_path(plot)
         if figure not in FIGURES:
             raise unknown("figure", figure, FIGURES)
+        if not set(log) <= {"x", "y"}:
+            raise UsageError(f"--log should be x, y or xy, not {log!r}")
     cards = [find(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c, k)]
     options = algorithm_options(option)
     for key in options:
@@ -120,7 +125,7 @@ def compare(
             )
             progress(done, len(experiments))
     if plot:
-        draw(comparisons, plot, figure, show)
+        draw(comparisons, plot, figure, log, show)
     with picture(svg, "soloist compare"):
         print_json(comparisons) if json else print_comparisons(comparisons)
 
@@ -158,14 +163,17 @@ def describe(experiment: Experiment) -> str:
 
 FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
     "messages": ("messages per entry", lambda r: r.messages_per_entry),
-    "time": ("time to enter", lambda r: Estimate(r.response_time.mean, r.response_time.ci95)),
-    "sync": ("from exit to entry", lambda r: Estimate(r.sync_delay.mean or 0.0, r.sync_delay.ci95)),
+    "time": ("time to enter (time units)", lambda r: Estimate(r.response_time.mean, r.response_time.ci95)),
+    "sync": (
+        "from exit to entry (time units)",
+        lambda r: Estimate(r.sync_delay.mean or 0.0, r.sync_delay.ci95),
+    ),
     "words": ("words per message", lambda r: Estimate(r.words_per_message or 0.0, None)),
     "throughput": ("entries per time unit", lambda r: r.throughput),
 }
 
 
-def draw(comparisons: list[Comparison], path: Path, figure: str, show: bool) -> None:
+def draw(comparisons: list[Comparison], path: Path, figure: str, log: str, show: bool) -> None:
     """A line an algorithm, over the rates or else over the numbers of sites; what else varies is in its name."""
     loads = {c.load for c in comparisons}
     over_rates = len(loads) > 1
@@ -182,10 +190,10 @@ def draw(comparisons: list[Comparison], path: Path, figure: str, show: bool) -> 
     plots.lines(
         series,
         path,
-        title="" if over_rates else next(iter(loads)),
-        x="requests per site and time unit" if over_rates else "sites",
+        title=(f"N={sizes.pop()}" if len(sizes) == 1 else "") if over_rates else next(iter(loads)),
+        x="rate (requests per site and time unit)" if over_rates else "sites (N)",
         y=name,
-        log="x",
+        log=log,
         show=show,
     )
 

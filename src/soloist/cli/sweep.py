@@ -35,8 +35,11 @@ class Plot(msgspec.Struct, frozen=True):
         return chosen
 
     def draw(self, table: Table) -> None:
-        title = ", ".join([table.provenance.plan["name"], *(f"{k}={v}" for k, v in self.where.items())])
-        DRAW[self.kind](self, self.choose(table), title)
+        chosen = self.choose(table)
+        sizes = {row.nodes for row in chosen.rows}
+        size = [f"N={sizes.pop()}"] if len(sizes) == 1 and "nodes" not in self.axes.values() else []
+        others = [f"{name}={value}" for name, value in self.where.items() if name != "nodes"]
+        DRAW[self.kind](self, chosen, ", ".join([table.provenance.plan["name"], *size, *others]))
 
 
 def sweep(
@@ -87,9 +90,10 @@ def sweep(
         print(f"soloist: {stop}", file=sys.stderr)
         raise typer.Exit(1) from None
     files = write_tables(table, out)
-    for picture in pictures:
-        picture.draw(table)
-        files.append(picture.file)
+    with plots.same_looks(table.labels):
+        for picture in pictures:
+            picture.draw(table)
+            files.append(picture.file)
     if json:
         print_json(table)
     else:
@@ -230,7 +234,23 @@ def draw_breakdown(plot: Plot, table: Table, title: str) -> None:
 
 
 def words(column: str) -> str:
-    return column.replace("_", " ")
+    """A column for people, with its unit."""
+    name = (
+        column.removeprefix(KIND) + " per entry"
+        if column.startswith("messages_") and column not in FIGURES
+        else column
+    )
+    unit = UNITS.get(column)
+    return name.replace("_", " ") + (f" ({unit})" if unit else "")
+
+
+UNITS = {
+    **dict.fromkeys(("response_time", "response_time_p50", "response_time_p99", "sync_delay"), "time units"),
+    **dict.fromkeys(("latency", "send_cost", "receive_cost", "inside"), "time units"),
+    "throughput": "entries per time unit",
+    "rate": "requests per site and time unit",
+    "nodes": "sites",
+}
 
 
 AXES = {"lines": ("y", "x"), "heatmap": ("z", "x", "y"), "breakdown": ()}

@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -56,6 +56,7 @@ words = st.text(st.sampled_from("abc-"), min_size=1, max_size=14)
 figures = st.from_regex(r"\A[0-9]{1,5}(\.[0-9]{1,3} ± 0\.[0-9]{1,3})?\Z")
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no finding
 @given(
     st.lists(
         st.tuples(words, figures, figures, st.lists(words, max_size=9), figures), min_size=1, max_size=4

@@ -22,6 +22,7 @@ lint: venv  ## style and types
 	$(BIN)/mypy
 
 bench: venv  ## our speed beside that of others
+	$(BIN)/soloist bench start
 	$(BIN)/soloist bench simulator
 	$(BIN)/soloist bench checker
 	$(BIN)/soloist bench locks

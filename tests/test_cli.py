@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from soloist.algorithms import CATALOGUE
 from soloist.cli import main
 
+ROOT = Path(__file__).parents[1]
 PAPER_RUN = (
     "simulate ricart-agrawala --nodes 30 --rate 0.1 --entries 5000 --send-cost 0.1 --receive-cost 0.1 "
     "--latency 0.8 --inside 0.0002 --seed 1 --json"
@@ -191,6 +194,7 @@ def test_a_broken_promise_exits_with_1(
             "holders",
             "keys",
             "bench",
+            "bench start",
             "bench simulator",
             "bench checker",
             "bench locks",
@@ -213,3 +217,70 @@ def test_a_closed_pipe_is_no_error() -> None:
     command = f"{sys.executable} -m soloist algorithms --json | head -c 10"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+INSTALLED = Path(sys.executable).with_name("soloist")
+
+
+@pytest.mark.parametrize("on_path", [True, False])
+def test_what_the_demo_says_next_can_be_typed(on_path: bool, tmp_path: Path) -> None:
+    """After `make demo` no shell finds `soloist` yet; after `pip install`, or in an active environment, it does."""
+    folders = [str(INSTALLED.parent)] if on_path else []
+    environment = {**os.environ, "PATH": os.pathsep.join([*folders, "/usr/bin", "/bin"])}
+    here = tmp_path if on_path else INSTALLED.parents[2]
+
+    def shell(command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            shell=True,
+            executable="/bin/sh",
+            cwd=here,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+
+    done = shell(f"{INSTALLED} demo --nodes 1 --entries 1")
+    assert done.returncode == 0, done.stderr
+    commands = [line.strip() for line in done.stdout.split("Next:")[1].splitlines() if line.startswith("  ")][
+        ::2
+    ]
+    assert len(commands) == 2
+    assert commands[0].startswith("soloist " if on_path else f"{INSTALLED.relative_to(here)} ")
+    for command in commands:
+        assert shell(f"{command} --help").returncode == 0, command
+    if not on_path:
+        way = re.search(r"After `(.*)` the command is just `soloist`", done.stdout)
+        assert way
+        assert shell(f"{way[1]} && soloist --version").returncode == 0
+
+
+def test_the_readme_says_how_to_call_the_command_in_a_clone() -> None:
+    said = (ROOT / "README.md").read_text().split("## A lock in ten lines")[0]
+    assert "`.venv/bin/soloist`" in said
+    assert "`. .venv/bin/activate`" in said
+
+
+def test_figures_that_come_too_soon_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """A tree of 5000 sites after 0.1 requests a site: most of them still ask site 0, at half of what theory says."""
+    line = "simulate naimi-trehel --nodes 5000 --rate 0.0001 --entries 500"
+    code, out, _ = run(capsys, line)
+    assert code == 0
+    assert "The start may not be forgotten yet: 0.1 requests a site" in out
+    assert "--warmup 25000" in out
+    _, out, _ = run(capsys, line + " --json")
+    early = json.loads(out)
+    assert not early["settled"]
+    assert early["messages_per_entry"]["ci95"][1] < 0.8 * early["light_load"]
+    code, out, _ = run(capsys, line + " --warmup 25000 --json")
+    late = json.loads(out)
+    assert late["settled"]
+    assert late["messages_per_entry"]["mean"] == pytest.approx(late["light_load"], rel=0.1)
+    _, out, _ = run(capsys, "compare central --nodes 50 --entries 20")
+    assert "The start may not be forgotten yet" in out
+
+
+def test_a_mean_lies_in_its_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "simulate central --entries 50 --json")
+    found = json.loads(out)["messages_per_entry"]
+    assert found["ci95"][0] <= found["mean"] <= found["ci95"][1]

@@ -11,14 +11,15 @@ SOURCE = Path(__file__).parents[1] / "src" / "soloist"
 
 MAY_IMPORT = {
     "core": set(),
+    "children": set(),
     "structures": {"core"},
     "algorithms": {"core", "structures"},
     "network": {"core", "structures", "algorithms"},
-    "sim": {"core", "structures", "algorithms", "network"},
+    "sim": {"core", "children", "structures", "algorithms", "network"},
     "check": {"core", "structures", "algorithms", "network"},
     "net": {"core", "structures", "algorithms"},
-    "demo": {"core", "algorithms", "net"},
-    "lab": {"core", "structures", "algorithms", "network", "sim", "check"},
+    "demo": {"core", "children", "algorithms", "net"},
+    "lab": {"core", "children", "structures", "algorithms", "network", "sim", "check"},
     "bench": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo"},
     "cli": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo", "bench", "lab"},
 }

@@ -1,23 +1,28 @@
 """Distributed mutual exclusion: written once, simulated, checked, watched and held."""
 
-from soloist.net import (
-    TLS,
-    AcquireTimeout,
-    ConfigMismatch,
-    FenceGuard,
-    Hold,
-    LockError,
-    LockLost,
-    MemoryHub,
-    Node,
-    NodeClosed,
-    NoQuorum,
-    NotOwned,
-    StaleFence,
-    SyncHold,
-    SyncNode,
-    WouldDeadlock,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from soloist.net import (
+        TLS,
+        AcquireTimeout,
+        ConfigMismatch,
+        FenceGuard,
+        Hold,
+        LockError,
+        LockLost,
+        MemoryHub,
+        Node,
+        NodeClosed,
+        NoQuorum,
+        NotOwned,
+        StaleFence,
+        SyncHold,
+        SyncNode,
+        WouldDeadlock,
+    )
 
 __version__ = "0.1.0"
 
@@ -40,3 +45,17 @@ __all__ = [
     "WouldDeadlock",
     "__version__",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Locks are loaded when somebody wants one: a simulation, or a command that holds none, starts sooner."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from soloist import net
+
+    value = globals()[name] = getattr(net, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

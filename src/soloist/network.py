@@ -25,6 +25,8 @@ def duration(text: str | float, what: str = "duration") -> float:
         raise UsageError(f"{what} must be a number such as 0.8 or 2ms, not {text!r}") from None
     if value < 0:
         raise UsageError(f"{what} must not be negative, but is {text}")
+    if value == math.inf:
+        raise UsageError(f"{what} must be finite, but is {text}")
     return value
 
 

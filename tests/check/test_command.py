@@ -6,14 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 
 from soloist import cli
-from soloist.cli.check import check
-
-if not any(command.callback is check for command in cli.app.registered_commands):
-    cli.app.command()(check)
-assert isinstance(cli.app, typer.Typer)
 
 
 def test_holds(capsys: pytest.CaptureFixture[str]) -> None:

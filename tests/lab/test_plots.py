@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from soloist.cli import main
 from soloist.core import UsageError
-from soloist.lab import Point, Table, run_sweep
+from soloist.lab import Point, Table, plots, run_sweep
 from soloist.lab.plots import _apart, breakdown, heatmap, lines
 from tests.lab.helpers import small
 
@@ -77,8 +79,6 @@ def test_names_stand_at_the_ends_of_the_lines(
 ) -> None:
     import matplotlib as mpl
 
-    from soloist.lab import plots
-
     monkeypatch.setitem(plots.LOOK, "svg.fonttype", "none")  # letters as letters
     draw_lines(table, tmp_path / "l.svg")
     text = (tmp_path / "l.svg").read_text()
@@ -134,3 +134,104 @@ def test_without_matplotlib_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UsageError, match=r"pip install 'soloist\[lab\]'"):
         draw_lines(table, tmp_path / "l.png")
+
+
+# What a reader needs.
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The figures themselves, to be looked at in detail."""
+    figures: list[Any] = []
+    make = plots._sheet
+
+    def keep(size: tuple[float, float]) -> Any:
+        figures.append(make(size))
+        return figures[-1]
+
+    monkeypatch.setattr(plots, "_sheet", keep)
+    return figures
+
+
+def points(*values: float) -> list[Point]:
+    return [Point(x, y, None, 1) for x, y in zip((5, 10, 40, 200), values, strict=False)]
+
+
+def looks(figure: Any) -> dict[str, tuple[str, str]]:
+    return {
+        line.get_label(): (line.get_color(), line.get_marker())
+        for axes in figure.axes
+        for line in axes.get_lines()
+        if not line.get_label().startswith("_")
+    }
+
+
+def test_no_axis_is_logarithmic_unasked_and_ticks_are_where_it_was_measured(
+    tmp_path: Path, drawn: list[Any]
+) -> None:
+    for options in ("", "--log x"):
+        line = f"compare lamport central --nodes 5,10,40 --entries 20 --plot {tmp_path / 'p.svg'} {options}"
+        assert main(line.split()) == 0
+    plain, asked = (figure.axes[0] for figure in drawn)
+    assert (plain.get_xscale(), plain.get_yscale()) == ("linear", "linear")
+    assert (asked.get_xscale(), asked.get_yscale()) == ("log", "linear")
+    for axes in (plain, asked):
+        assert list(axes.get_xticks()) == [5, 10, 40]
+        assert [each.get_text() for each in axes.get_xticklabels()] == ["5", "10", "40"]
+        assert "".join(each.get_text() for each in axes.get_xticklabels(minor=True)) == ""
+
+
+def test_ticks_that_would_touch_have_no_number(tmp_path: Path, drawn: list[Any]) -> None:
+    lines({"a": [Point(x, 1.0, None, 1) for x in (1, 2, 1000, 2000)]}, tmp_path / "p.svg")
+    assert list(drawn[0].axes[0].get_xticks()) == [1, 1000, 2000]
+    assert list(drawn[0].axes[0].get_xticks(minor=True)) == [2]
+
+
+def test_a_label_looks_the_same_in_every_figure_of_a_report(tmp_path: Path, drawn: list[Any]) -> None:
+    with plots.same_looks():
+        lines({"a": points(1), "b": points(2), "c": points(3)}, tmp_path / "one.svg")
+        lines({"c": points(3), "d": points(4), "a": points(1)}, tmp_path / "two.svg")
+    one, two = map(looks, drawn)
+    assert (one["a"], one["c"]) == (two["a"], two["c"])
+    assert len({*one.values(), *two.values()}) == 4
+    alone = tmp_path / "alone.svg"
+    lines({"c": points(3)}, alone)
+    before = alone.read_bytes()
+    with plots.same_looks(["a", "b"]):
+        lines({"c": points(3)}, alone)
+    assert alone.read_bytes() != before
+    lines({"c": points(3)}, alone)
+    assert alone.read_bytes() == before  # what was drawn before makes no difference
+
+
+@pytest.mark.parametrize(("count", "panels"), [(8, 1), (9, 2), (30, 4)])
+def test_no_more_lines_than_can_be_told_apart(
+    count: int, panels: int, tmp_path: Path, drawn: list[Any]
+) -> None:
+    lines({f"label{i}": points(i, 2 * i, i) for i in range(count)}, tmp_path / "p.svg")
+    found = [
+        [line for line in axes.get_lines() if line.get_label().startswith("label")] for axes in drawn[0].axes
+    ]
+    assert len(found) == panels
+    assert max(map(len, found)) <= 8
+    assert len(looks(drawn[0])) == len(set(looks(drawn[0]).values())) == count
+    for panel in found:
+        assert len({line.get_color() for line in panel}) == len(panel)
+    assert len({axes.get_ylim() for axes in drawn[0].axes}) == 1
+
+
+def test_units_and_the_number_of_sites_are_in_the_picture(tmp_path: Path, drawn: list[Any]) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'name = "p"\nseeds = 1\nalgorithms = ["central"]\nfixed = { nodes = 4, entries = 20 }\nvary = { rate = [1, 2] }'
+    )
+    line = f"sweep {plan} --out {tmp_path / 'o'} --jobs 1 --plot y=response_time,x=rate"
+    assert main(line.split()) == 0
+    line = f"compare central --nodes 4 --rate 1,2 --entries 20 --figure time --plot {tmp_path / 'p.svg'}"
+    assert main(line.split()) == 0
+    of_sweep, of_compare = (figure.axes[0] for figure in drawn)
+    assert of_sweep.get_title(loc="left") == "p, N=4"
+    assert of_sweep.get_ylabel() == "response time (time units)"
+    assert of_sweep.get_xlabel() == "rate (requests per site and time unit)"
+    assert of_compare.get_title(loc="left") == "N=4"
+    assert of_compare.get_ylabel() == "time to enter (time units)"

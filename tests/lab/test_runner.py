@@ -70,7 +70,10 @@ def test_ctrl_c_keeps_what_is_done_and_the_next_one_goes_on(
     assert process.returncode == 130, complaint
     kept = lines(tmp_path)
     assert 40 <= len(kept) < 200
-    assert f"soloist: {len(kept)} of 200 runs are kept in {tmp_path}; the same command goes on" in complaint
+    assert (
+        f"soloist: interrupted: {len(kept)} of 200 runs are kept in {tmp_path}; the same command goes on"
+        in complaint
+    )
     assert "Traceback" not in complaint
     assert not contents(tmp_path)
 

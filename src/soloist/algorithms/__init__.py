@@ -2,78 +2,74 @@
 
 from __future__ import annotations
 
-from soloist.algorithms import (
-    agrawal_el_abbadi,
-    bulgannawar_vaidya,
-    carvalho_roucairol,
-    central,
-    helary_plouzeau_raynal,
-    kakugawa,
-    lamport,
-    lodha_kshemkalyani,
-    maekawa,
-    majority,
-    makki,
-    mishra_srimani,
-    mizuno_neilsen_rao,
-    naimi_thiare,
-    naimi_trehel,
-    neilsen_mizuno,
-    nishio,
-    partitioned,
-    raymond_k,
-    raymond_tree,
-    raynal,
-    raynal_inform,
-    ricart_agrawala,
-    ricart_agrawala_token,
-    sanders,
-    singhal_dynamic,
-    singhal_heuristic,
-    srimani_reddy,
-    suzuki_kasami,
-    suzuki_kasami_bounded,
-    token_ring,
-)
+from collections.abc import Iterable, Iterator, MutableMapping
+from importlib import import_module
+
 from soloist.algorithms._card import Card, Formula, Option, Size, choice, number
 from soloist.core import unknown
 
-CATALOGUE: dict[str, Card] = {
-    card.name: card
-    for card in (
-        agrawal_el_abbadi.CARD,
-        bulgannawar_vaidya.CARD,
-        carvalho_roucairol.CARD,
-        central.CARD,
-        helary_plouzeau_raynal.CARD,
-        kakugawa.CARD,
-        lamport.CARD,
-        lodha_kshemkalyani.CARD,
-        maekawa.CARD,
-        majority.CARD,
-        makki.CARD,
-        mishra_srimani.CARD,
-        mizuno_neilsen_rao.CARD,
-        naimi_thiare.CARD,
-        naimi_trehel.CARD,
-        neilsen_mizuno.CARD,
-        nishio.CARD,
-        partitioned.CARD,
-        raymond_k.CARD,
-        raymond_tree.CARD,
-        raynal.CARD,
-        raynal_inform.CARD,
-        ricart_agrawala.CARD,
-        ricart_agrawala_token.CARD,
-        sanders.CARD,
-        singhal_dynamic.CARD,
-        singhal_heuristic.CARD,
-        srimani_reddy.CARD,
-        suzuki_kasami.CARD,
-        suzuki_kasami_bounded.CARD,
-        token_ring.CARD,
+
+class Catalogue(MutableMapping[str, Card]):
+    """Cards by name. `two-words` is the `CARD` of the module `two_words`, which is imported when somebody asks for it:
+    a node needs one or two of them."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._cards: dict[str, Card | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> Card:
+        if (card := self._cards[name]) is None:
+            card = import_module(f"{__name__}.{name.replace('-', '_')}").CARD
+            self._cards[name] = card
+        return card
+
+    def __setitem__(self, name: str, card: Card) -> None:
+        self._cards[name] = card
+
+    def __delitem__(self, name: str) -> None:
+        del self._cards[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cards)
+
+    def __len__(self) -> int:
+        return len(self._cards)
+
+
+CATALOGUE = Catalogue(
+    (
+        "agrawal-el-abbadi",
+        "bulgannawar-vaidya",
+        "carvalho-roucairol",
+        "central",
+        "helary-plouzeau-raynal",
+        "kakugawa",
+        "lamport",
+        "lodha-kshemkalyani",
+        "maekawa",
+        "majority",
+        "makki",
+        "mishra-srimani",
+        "mizuno-neilsen-rao",
+        "naimi-thiare",
+        "naimi-trehel",
+        "neilsen-mizuno",
+        "nishio",
+        "partitioned",
+        "raymond-k",
+        "raymond-tree",
+        "raynal",
+        "raynal-inform",
+        "ricart-agrawala",
+        "ricart-agrawala-token",
+        "sanders",
+        "singhal-dynamic",
+        "singhal-heuristic",
+        "srimani-reddy",
+        "suzuki-kasami",
+        "suzuki-kasami-bounded",
+        "token-ring",
     )
-}
+)
 
 
 def find(name: str) -> Card:

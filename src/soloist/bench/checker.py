@@ -82,6 +82,8 @@ def _ours(nodes: int, rounds: int, reductions: tuple[str, ...], repeat: int) -> 
     for _ in range(repeat):
         start = process_time()
         graph = explore(Space(what, reductions))
+        if graph.cut:  # there is no limit: somebody pressed Ctrl-C
+            raise KeyboardInterrupt
         best, states = min(best, process_time() - start), len(graph.states)
     return states, best
 

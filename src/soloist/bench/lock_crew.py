@@ -39,6 +39,7 @@ class Crew:
         """Give each of the first processes its job, let all begin at one time, and hear what they did."""
         crew = self.workers[: len(jobs)]
         patience = Timer(seconds + PATIENCE_SECONDS, self._kill)
+        patience.daemon = True  # Ctrl-C may come before the next line, and nobody should wait for it then
         patience.start()
         try:
             for worker, job in zip(crew, jobs, strict=True):

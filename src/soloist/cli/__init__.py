@@ -4,47 +4,69 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from errno import ENOSPC
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from soloist import __version__
-from soloist.cli.advise import advise
-from soloist.cli.algorithms import algorithms
-from soloist.cli.bench import bench
-from soloist.cli.check import check
-from soloist.cli.cluster import holders, keys, node, run, status
-from soloist.cli.compare import compare
-from soloist.cli.demo import demo
-from soloist.cli.reproduce import reproduce
-from soloist.cli.simulate import simulate
-from soloist.cli.sweep import sweep
-from soloist.core import PropertyViolated, UsageError
+from soloist.core import PropertyViolated, SoloistError, UsageError
 
-app = typer.Typer(
-    name="soloist",
-    help="Distributed mutual exclusion: run, compare, prove and hold.",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,  # a bug should look like one: a plain traceback
-)
-for command in (
-    demo,
-    algorithms,
-    simulate,
-    compare,
-    sweep,
-    reproduce,
-    advise,
-    check,
-    node,
-    run,
-    status,
-    holders,
-    keys,
-):
-    app.command()(command)
-app.add_typer(bench, name="bench")
+COMMANDS = {
+    "demo": "demo",
+    "algorithms": "algorithms",
+    "simulate": "simulate",
+    "compare": "compare",
+    "sweep": "sweep",
+    "reproduce": "reproduce",
+    "advise": "advise",
+    "check": "check",
+    "node": "cluster",
+    "run": "cluster",
+    "status": "cluster",
+    "holders": "cluster",
+    "keys": "cluster",
+    "bench": "bench",
+}
+"""Each command, and the module that it is a function of."""
+FULL = "cannot write the output: no space is left on the device"
+
+
+def app(arguments: Sequence[str]) -> typer.Typer:
+    """A program with the command that is asked for, and no other: to load all of them takes longer than most of
+    them do. Help, and what is no command, need all."""
+    made = typer.Typer(
+        name="soloist",
+        cls=Program,
+        help="Distributed mutual exclusion: run, compare, prove and hold.",
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,  # a bug should look like one: a plain traceback
+    )
+    made.callback()(options)
+    for name in arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS:
+        command = getattr(import_module(f"soloist.cli.{COMMANDS[name]}"), name)
+        if isinstance(command, typer.Typer):
+            made.add_typer(command, name=name)
+        else:
+            made.command()(command)
+    return made
+
+
+class Interrupted(SoloistError):
+    """Ctrl-C. Typer would take a KeyboardInterrupt for itself, and end without a word."""
+
+
+class Program(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            raise Interrupted(f"interrupted: {stop}" if str(stop) else "interrupted") from None
 
 
 def show_version(wanted: bool) -> None:
@@ -53,7 +75,6 @@ def show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: bool = typer.Option(False, "--version", callback=show_version, is_eager=True, help="Show it."),
 ) -> None: ...
@@ -61,18 +82,27 @@ def options(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line. Whatever is wrong is said in one line: 2 for bad usage, 1 for a broken promise."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        return int(app(arguments, prog_name="soloist", standalone_mode=False) or 0)
+        return int(app(given)(given, prog_name="soloist", standalone_mode=False) or 0)
     except TyperException as error:
         return complain(error.format_message(), 2)
     except UsageError as error:
         return complain(str(error), 2)
     except PropertyViolated as error:
         return complain(f"{error.property} violated: {error}", 1)
+    except Interrupted as stop:
+        return complain(str(stop), 130)
+    except SoloistError as error:
+        return complain(str(error), 1)
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has gone; there is nobody to tell
         return 0
-    except KeyboardInterrupt:
+    except OSError as error:
+        if error.errno != ENOSPC:
+            raise
+        return complain(FULL, 2)
+    except KeyboardInterrupt:  # while a command was being loaded
         return complain("interrupted", 130)
 
 
@@ -86,6 +116,16 @@ def entry_point() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has gone. Python would flush once more at the end, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()  # whoever read it has gone
+    except OSError as error:
+        drop_output()
+        if not code:  # otherwise it has been said
+            code = complain(
+                FULL if error.errno == ENOSPC else f"cannot write the output: {error.strerror}", 2
+            )
     sys.exit(code)
+
+
+def drop_output() -> None:
+    """Python would flush once more at the end, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,13 +9,14 @@ import msgspec
 import typer
 
 from soloist.cli import arguments as arg
-from soloist.cli.output import number, print_json, print_table, progress_bar
+from soloist.cli.output import number, print_json, print_table, print_text, progress_bar
 from soloist.core import UsageError
 from soloist.lab import Seeds
 from soloist.lab.advise import Advice, span
 from soloist.lab.advise import advise as find_advice
 from soloist.lab.situation import Situation, read_traces
 from soloist.network import duration
+from soloist.sim import Estimate
 
 
 def advise(
@@ -122,15 +123,16 @@ def print_advice(advice: Advice, read: bool) -> None:
     s = advice.situation
     if read:
         rate = "all the time" if s.rate is None else f"{s.rate:.3g} requests per node and second"
-        print(
+        print_text(
             f"The traces show {s.nodes} nodes, {rate}, latency {span(s.latency)} ± {span(s.jitter)}, "
-            f"{span(s.inside)} inside.\n"
+            f"{span(s.inside)} inside."
         )
-    columns = ("algorithm", ">to enter", ">p99", ">messages", ">bytes", ">sync", ">passed by", "")
+        print()
+    columns = ("algorithm", ">to enter", ">?p99", ">messages", ">bytes", ">?sync", ">passed by", "")
     rows = [
         (
             each.algorithm,
-            span(each.time.mean) + (f" ± {span(each.time.half_width)}" if each.time.half_width else ""),
+            span(each.time.mean) + doubt(each.time),
             span(each.time_p99),
             number(each.messages.mean, 2),
             number(round(each.bytes.mean)),
@@ -143,7 +145,12 @@ def print_advice(advice: Advice, read: bool) -> None:
     print_table(f"Best first, by {advice.by}", columns, rows)
     print()
     for reason in advice.reasons:
-        print(f"- {reason}")
+        print_text(reason, "- ", "  ")
     for name, why in advice.ruled_out.items():
-        print(f"- Not {name}: {why}.")
+        print_text(f"Not {name}: {why}.", "- ", "  ")
     print(f"\nIn cluster.toml:\n\n    {advice.config}")
+
+
+def doubt(time: Estimate) -> str:
+    """None where all seeds agree but for rounding."""
+    return f" ± {span(time.half_width)}" if time.half_width > 1e-9 * time.mean else ""

@@ -32,7 +32,7 @@ def algorithms(
     elif json:
         print_json([record(card) for card in CATALOGUE.values()])
     else:
-        columns = ("name", "family", "K", "links", "most messages", "light load", "order of entries")
+        columns = ("name", "family", "K", "links", "most messages", "?light load", "?order of entries")
         rows = [
             (c.name, c.family, c.capacity, c.channels, c.bound.text, text(c.light), c.fairness)
             for c in CATALOGUE.values()

@@ -12,10 +12,17 @@ from soloist.bench import checker as checker_bench
 from soloist.bench import lock_memory
 from soloist.bench import locks as locks_bench
 from soloist.bench import simulator as simulator_bench
+from soloist.bench import start as start_bench
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table, progress_bar
+from soloist.core import UsageError
 
 bench = typer.Typer(help="Our speed beside that of others, in one run, as ratios.", no_args_is_help=True)
+
+
+def at_least(name: str, least: float, value: float, most: float = 1e9) -> None:
+    if not least <= value <= most:
+        raise UsageError(f"{name} must be from {least:g} to {most:g}, not {value:g}")
 
 
 @bench.command()
@@ -30,6 +37,8 @@ def simulator(
 
         soloist bench simulator
     """
+    at_least("--messages", 1, messages)
+    at_least("--rounds", 1, rounds)
     with progress_bar("measuring", json) as progress:
         rows = simulator_bench.measure(messages=messages, rounds=rounds, progress=progress)
     if json:
@@ -65,11 +74,34 @@ def checker(
 
         soloist bench checker
     """
+    at_least("--repeat", 1, repeat)
     rows = checker_bench.measure(repeat=repeat)
     if json:
         print_json(rows)
     else:
         print_table("Ricart-Agrawala, states per CPU second", *checker_bench.table(rows))
+
+
+@bench.command()
+def start(
+    rounds: Annotated[int, typer.Option(help="Pairs of measurements; the median counts.")] = 9,
+    json: Json = False,
+) -> None:
+    """How long an import takes, beside that of asyncio and msgspec.
+
+    Example:
+
+        soloist bench start
+    """
+    at_least("--rounds", 1, rounds)
+    with progress_bar("measuring", json) as progress:
+        rows = start_bench.measure(rounds, progress)
+    if json:
+        print_json(rows)
+        return
+    cells = [(r.code, f"{r.seconds * 1000:.1f}", f"{r.ratio:.2f}") for r in rows]
+    print_table("Imports, each in a process of its own", ("what", ">ms", ">x the first"), cells)
+    print(f"\nWanted: `from soloist import Node` in at most {start_bench.AIM:g} times the first.")
 
 
 @bench.command()
@@ -92,6 +124,10 @@ def locks(
         soloist bench locks naimi-trehel central --seconds 2
         soloist bench locks --locality
     """
+    at_least("--seconds", 0.01, seconds)
+    at_least("--rounds", 1, rounds)
+    for size in processes:
+        at_least("--processes", 1, size, 100)
     if memory:
         _print_memory(lock_memory.measure(), json)
         return

@@ -20,7 +20,7 @@ from soloist.check.explore import Watcher
 from soloist.check.judge import ENDLESS_STATES
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
-from soloist.cli.output import print_json
+from soloist.cli.output import print_json, write_text
 from soloist.core import UsageError, unknown
 
 Names = list[str] | None
@@ -101,6 +101,8 @@ def check(
         soloist check ricart-agrawala --nodes 2 --rounds 1 --printed
     """
     card = find_printed(name) if printed else find(name)
+    if faults is not None and not loss and not duplicate:
+        raise UsageError("--faults counts losses and duplications; add --loss or --duplicate")
     limits = Limits(states=states, memory=memory, seconds=seconds)
     with watcher(json) as watch:
         report = run_check(
@@ -134,6 +136,8 @@ def requests(text: str) -> int | list[int]:
         numbers = [int(number) for number in text.split(",")]
     except ValueError:
         raise UsageError(f"--rounds should read 2, or 2,1,0 by site, not {text!r}") from None
+    if max(numbers) > 1000:  # as with crashes and faults
+        raise UsageError(f"--rounds must be at most 1000, not {max(numbers)}")
     return numbers[0] if len(numbers) == 1 else numbers
 
 
@@ -151,10 +155,7 @@ def _not_negative(name: str, number: int) -> int:
 
 
 def write_script(path: Path, report: Report) -> None:
-    try:
-        path.write_text(report.script)
-    except OSError as error:
-        raise UsageError(f"cannot write the trace to {path}: {error.strerror}") from None
+    write_text(path, report.script, "trace")
 
 
 @contextmanager

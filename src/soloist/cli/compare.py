@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 import typer
 
 from soloist.algorithms import CATALOGUE, Card, find
 from soloist.cli import arguments as arg
-from soloist.cli.arguments import algorithm_options, network
-from soloist.cli.output import BAR, bar, number, picture, print_json, print_table, progress_bar
-from soloist.cli.simulate import interval
+from soloist.cli.arguments import algorithm_options
+from soloist.cli.output import number, picture, print_json, print_table, print_text, progress_bar
+from soloist.cli.simulate import interval, young
+from soloist.cli.situations import network
+from soloist.cli.tables import BAR, bar
 from soloist.core import UsageError, unknown
 from soloist.lab import Point, plots
 from soloist.network import duration
 from soloist.sim import Estimate, Experiment, Result, Saturated, Thinking, simulate
+
+T = TypeVar("T", int, float)
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -33,10 +37,14 @@ def compare(
     names: Annotated[
         list[str] | None, typer.Argument(help="Algorithms; if left out, all that fit and rest when idle.")
     ] = None,
-    nodes: Annotated[str, typer.Option("--nodes", "-n", metavar="N,…", help="Numbers of sites.")] = "10",
+    nodes: Annotated[
+        list[str] | None,
+        typer.Option("--nodes", "-n", metavar="N,…", help="Numbers of sites; may be repeated. (default: 10)"),
+    ] = None,
     k: arg.K = 1,
     rate: Annotated[
-        str | None, typer.Option("--rate", metavar="λ,…", help="Requests per site and time unit.")
+        list[str] | None,
+        typer.Option("--rate", metavar="λ,…", help="Requests per site and time unit; may be repeated."),
     ] = None,
     saturate: arg.Saturate = False,
     entries: arg.Entries = 3000,
@@ -60,6 +68,9 @@ def compare(
     figure: Annotated[
         str, typer.Option("--figure", metavar="WHAT", help="Draw messages, time, sync, words or throughput.")
     ] = "messages",
+    log: Annotated[
+        str, typer.Option("--log", metavar="x|y|xy", help="Logarithmic axes of the figure. (default: none)")
+    ] = "",
     show: Annotated[bool, typer.Option("--show", help="Open the plot in a window, too.")] = False,
     json: arg.Json = False,
 ) -> None:
@@ -73,10 +84,14 @@ def compare(
 
         soloist compare lamport maekawa naimi-trehel --nodes 5,10,20,40 --replications 5 --plot costs.png
     """
+    if svg and svg.suffix != ".svg":
+        raise UsageError(f"--picture {svg}: tables are drawn as .svg; --plot draws figures as .png, too")
     if plot:
         plots.check_path(plot)
         if figure not in FIGURES:
             raise unknown("figure", figure, FIGURES)
+        if not set(log) <= {"x", "y"}:
+            raise UsageError(f"--log should be x, y or xy, not {log!r}")
     cards = [find(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c, k)]
     options = algorithm_options(option)
     for key in options:
@@ -96,7 +111,7 @@ def compare(
             seed=seed,
             replications=replications,
         )
-        for n in numbers(nodes)
+        for n in numbers(nodes, int, "--nodes must be numbers such as 10,30") or [10]
         for load in loads(rate, saturate)
         for card in cards
     ]
@@ -110,7 +125,7 @@ def compare(
             )
             progress(done, len(experiments))
     if plot:
-        draw(comparisons, plot, figure, show)
+        draw(comparisons, plot, figure, log, show)
     with picture(svg, "soloist compare"):
         print_json(comparisons) if json else print_comparisons(comparisons)
 
@@ -120,19 +135,17 @@ def fits(card: Card, k: int) -> bool:
     return card.light is not None and (card.capacity == "K" or k == 1)
 
 
-def numbers(text: str) -> list[int]:
+def numbers(texts: list[str] | None, kind: Callable[[str], T], wanted: str) -> list[T]:
+    """`1,2` and `3`, taken apart and in order; what is there twice counts once."""
     try:
-        return [int(part) for part in text.split(",")]
+        return sorted({kind(part) for text in texts or () for part in text.split(",")})
     except ValueError:
-        raise UsageError(f"--nodes must be numbers such as 10,30, not {text!r}") from None
+        raise UsageError(f"{wanted}, not {','.join(texts or ())!r}") from None
 
 
-def loads(rates: str | None, saturate: bool) -> list[Thinking | Saturated]:
+def loads(rates: list[str] | None, saturate: bool) -> list[Thinking | Saturated]:
     """Light to heavy. Here several rates and saturation go together: each is a situation."""
-    try:
-        values = sorted(float(part) for part in rates.split(",")) if rates else []
-    except ValueError:
-        raise UsageError(f"--rate must be numbers such as 0.001,1, not {rates!r}") from None
+    values = numbers(rates, float, "--rate must be numbers such as 0.001,1")
     found: list[Thinking | Saturated] = [Thinking(value) for value in values]
     if saturate:
         found.append(Saturated())
@@ -150,14 +163,17 @@ def describe(experiment: Experiment) -> str:
 
 FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
     "messages": ("messages per entry", lambda r: r.messages_per_entry),
-    "time": ("time to enter", lambda r: Estimate(r.response_time.mean, r.response_time.ci95)),
-    "sync": ("from exit to entry", lambda r: Estimate(r.sync_delay.mean or 0.0, r.sync_delay.ci95)),
+    "time": ("time to enter (time units)", lambda r: Estimate(r.response_time.mean, r.response_time.ci95)),
+    "sync": (
+        "from exit to entry (time units)",
+        lambda r: Estimate(r.sync_delay.mean or 0.0, r.sync_delay.ci95),
+    ),
     "words": ("words per message", lambda r: Estimate(r.words_per_message or 0.0, None)),
     "throughput": ("entries per time unit", lambda r: r.throughput),
 }
 
 
-def draw(comparisons: list[Comparison], path: Path, figure: str, show: bool) -> None:
+def draw(comparisons: list[Comparison], path: Path, figure: str, log: str, show: bool) -> None:
     """A line an algorithm, over the rates or else over the numbers of sites; what else varies is in its name."""
     loads = {c.load for c in comparisons}
     over_rates = len(loads) > 1
@@ -174,10 +190,10 @@ def draw(comparisons: list[Comparison], path: Path, figure: str, show: bool) -> 
     plots.lines(
         series,
         path,
-        title="" if over_rates else next(iter(loads)),
-        x="requests per site and time unit" if over_rates else "sites",
+        title=(f"N={sizes.pop()}" if len(sizes) == 1 else "") if over_rates else next(iter(loads)),
+        x="rate (requests per site and time unit)" if over_rates else "sites (N)",
         y=name,
-        log="x",
+        log=log,
         show=show,
     )
 
@@ -190,6 +206,9 @@ def print_comparisons(comparisons: list[Comparison]) -> None:
     for (nodes, load), results in situations.items():
         print_situation(f"N={nodes}, {load}", results)
         print()
+        if not results[0].settled:
+            print_text(young(results[0]))
+            print()
 
 
 def print_situation(title: str, results: list[Result]) -> None:
@@ -198,7 +217,7 @@ def print_situation(title: str, results: list[Result]) -> None:
         "algorithm",
         ">messages/entry",
         BAR,
-        ">at most",
+        "?at most",
         ">light",
         ">to enter",
         ">sync",

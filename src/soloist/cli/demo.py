@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from soloist.algorithms import find
 from soloist.cli.arguments import Json
-from soloist.cli.output import number, print_json, print_table, progress_bar
+from soloist.cli.output import number, print_json, print_table, print_text, progress_bar
 from soloist.core import PropertyViolated, UsageError
 from soloist.demo import Outcome, demonstrate
 from soloist.demo.worker import Job
+from soloist.net import Node
+
+MOST_NODES = 100
+"""Each is a process, and all of them talk to each other."""
 
 
 def demo(
@@ -35,14 +43,22 @@ def demo(
 
         soloist demo --nodes 8 --algorithm ricart-agrawala
     """
-    if nodes < 1 or entries < 1:
-        raise UsageError(f"nodes and entries must be at least 1, not {nodes} and {entries}")
+    if not 1 <= nodes <= MOST_NODES or entries < 1:
+        raise UsageError(
+            f"nodes must be from 1 to {MOST_NODES}, and entries at least 1, not {nodes} and {entries}"
+        )
+    if find(algorithm).everybody_asks:
+        raise UsageError(
+            f"{algorithm} serves a node only while all the others ask, too: here some end before others"
+        )
     jobs = [Job("orders", 1, entries), Job("gpu", 2, entries, inside=0.001)]
     options = {"algorithm": algorithm, "semaphore_algorithm": semaphore_algorithm}
+    Node("node0", {"node0": "127.0.0.1:1"}, **options)  # type: ignore[arg-type]  # says what is wrong with them
     if not json:
-        print(
-            f"{nodes} processes on 127.0.0.1, a lock `orders` and a semaphore `gpu` of 2; a witness watches.\n"
+        print_text(
+            f"{nodes} processes on 127.0.0.1, a lock `orders` and a semaphore `gpu` of 2; a witness watches."
         )
+        print()
     with progress_bar("entries", json) as progress:
         outcomes = demonstrate(nodes, jobs, options, lambda lock, done, total: progress(done, total))
     print_json(outcomes) if json else print_outcomes(outcomes)
@@ -53,7 +69,7 @@ def demo(
 
 def print_outcomes(outcomes: list[Outcome]) -> None:
     columns = (
-        "lock", "algorithm", ">entries", ">messages/entry", ">at most", ">wait p50", ">wait p99", ">Jain",
+        "lock", "algorithm", ">entries", ">messages/entry", ">?at most", ">?wait p50", ">wait p99", ">?Jain",
         ">most inside", "verdict",
     )  # fmt: skip
     rows = [
@@ -72,5 +88,32 @@ def print_outcomes(outcomes: list[Outcome]) -> None:
         for o in outcomes
     ]
     print_table("Seen by the witness", columns, rows)
-    print("\nNext:  soloist compare --nodes 15 --rate 0.1 --saturate      what an entry costs, simulated")
-    print("       soloist check naimi-trehel --nodes 3 --rounds 2       every order of events, proved")
+    print_next(program())
+
+
+def print_next(soloist: str) -> None:
+    print("\nNext:")
+    for command, why in NEXT.items():
+        print(f"\n  {soloist} {command}\n      {why}")
+    if soloist != "soloist" and (activate := Path(sys.prefix, "bin", "activate")).exists():
+        print(f"\nAfter `. {from_here(activate)}` the command is just `soloist`.")
+
+
+NEXT = {
+    "compare --nodes 15 --rate 0.1 --saturate": "what an entry costs, simulated",
+    "check naimi-trehel --nodes 3 --rounds 2": "every order of events, proved",
+}
+
+
+def program() -> str:
+    """How to call this program from here: by its name where a shell finds it, or else by its place."""
+    called = Path(sys.argv[0])
+    if called.name != "soloist":
+        return f"{from_here(Path(sys.executable))} -m soloist"
+    found = shutil.which("soloist")
+    return "soloist" if found and called.exists() and called.samefile(found) else str(from_here(called))
+
+
+def from_here(path: Path) -> Path:
+    path, here = path.absolute(), Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

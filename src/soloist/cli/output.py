@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from rich._export_format import CONSOLE_SVG_FORMAT
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
+from soloist.cli.tables import plain_table, rich_tables
 from soloist.core import UsageError
 
-BAR = ""
-BLOCKS = " ▏▎▍▌▋▊▉█"
+if TYPE_CHECKING:  # loaded where a terminal wants it: it takes longer than many a command
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
 
 _picture: Console | None = None
 """Where tables go while a picture of them is being made."""
@@ -31,36 +31,56 @@ def print_json(value: Any) -> None:
     print(msgspec.json.format(msgspec.json.encode(value)).decode())
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table. A column whose name starts with `>` is set flush right; `BAR` is a column of bars."""
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], keys: int = 1) -> None:
+    """A table: in full in a pipe, fitted to a terminal. `tables` says what the names of columns mean."""
     if _picture:
-        _picture.print(rich_table(title, columns, rows, _picture.width))
+        _show(_picture, title, columns, rows, keys)
     if sys.stdout.isatty():
-        console = Console()
-        console.print(rich_table(title, columns, rows, console.width))
+        from rich.console import Console
+
+        _show(Console(highlight=False), title, columns, rows, keys)
     else:
         print(title)
         print(plain_table(columns, rows))
 
 
-def rich_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Table:
-    if BAR in columns and len(plain_table(columns, rows).split("\n", 1)[0]) + len(columns) > width:
-        place = columns.index(BAR)  # figures before pictures
-        columns, rows = _drop(columns, place), [_drop(row, place) for row in rows]
-    table = Table(
-        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
-    )
-    for column in columns:
-        justify: Literal["left", "right"] = "right" if column.startswith(">") else "left"
-        style = "green" if column == BAR else None
-        table.add_column(column.lstrip(">"), justify=justify, style=style, no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    return table
+def _show(
+    console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], keys: int
+) -> None:
+    for table in rich_tables(title, columns, rows, console.width, keys):
+        console.print(table, crop=False)
 
 
-def _drop(row: Sequence[str], index: int) -> list[str]:
-    return [cell for place, cell in enumerate(row) if place != index]
+def print_text(text: str, first: str = "", other: str = "") -> None:
+    """Prose: broken between words on a terminal, one line in a pipe. What follows `first` is indented by `other`."""
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        text = textwrap.fill(
+            text,
+            max(width, 20),
+            initial_indent=first,
+            subsequent_indent=other,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        print(text)
+    else:
+        print(first + text)
+
+
+STANDARD_OUTPUT = (Path("-"), Path("/dev/stdout"))
+"""To open the second one anew would cut off what a redirected file holds already."""
+
+
+def write_text(path: Path, text: str, what: str) -> None:
+    """Into a file, or to standard output for `-`."""
+    if path in STANDARD_OUTPUT:
+        sys.stdout.write(text)
+        return
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise UsageError(f"cannot write the {what} to {path}: {error.strerror}") from None
 
 
 @contextmanager
@@ -70,6 +90,9 @@ def picture(path: Path | None, title: str) -> Iterator[None]:
     if path is None:
         yield
         return
+    from rich._export_format import CONSOLE_SVG_FORMAT
+    from rich.console import Console
+
     _picture = Console(record=True, width=110, file=StringIO(), force_terminal=True)
     try:
         yield
@@ -82,29 +105,12 @@ def picture(path: Path | None, title: str) -> Iterator[None]:
         _picture = None
 
 
-def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Aligned columns, two blanks apart: easy to read in a log and to cut with awk."""
-    cells = [[column.lstrip(">") for column in columns], *rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
-    flush = [str.rjust if column.startswith(">") else str.ljust for column in columns]
-    lines = (
-        "  ".join(set_(cell, width) for set_, cell, width in zip(flush, row, widths, strict=True))
-        for row in cells
-    )
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def bar(value: float, largest: float, width: int = 16) -> str:
-    """A horizontal bar, drawn to an eighth of a character."""
-    eighths = round(8 * width * value / largest) if largest else 0
-    full, rest = divmod(eighths, 8)
-    return ("█" * full + BLOCKS[rest]).rstrip()
-
-
 def number(value: float | None, digits: int = 3) -> str:
     """A number for people: as many decimals as matter."""
     if value is None:
         return "-"
+    if math.isinf(value):
+        return "∞"
     if value == round(value) and abs(value) < 1e9:
         return str(round(value))
     return (
@@ -141,5 +147,8 @@ def progress_bars(json: bool = False) -> Iterator[Callable[[str, int, int], None
 
 
 def _progress() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)

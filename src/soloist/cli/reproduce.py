@@ -15,6 +15,7 @@ from soloist.cli.output import print_json, print_table, progress_bars
 from soloist.core import UsageError
 from soloist.lab import Seeds, SweepStopped
 from soloist.lab.files import make_directory
+from soloist.lab.plots import same_looks
 from soloist.lab.report import Report as Findings
 from soloist.lab.reproduce import PAPERS, Paper, find_paper
 from soloist.lab.workbench import Workbench
@@ -82,10 +83,8 @@ def reproduce(
 
 def measured(paper: Paper, bench: Workbench) -> Findings:
     try:
-        return paper.reproduce(bench)
-    except KeyboardInterrupt as stop:
-        print(f"soloist: {stop}", file=sys.stderr)
-        raise
+        with same_looks():
+            return paper.reproduce(bench)
     except SweepStopped as stop:
         print(f"soloist: {stop}", file=sys.stderr)
         raise typer.Exit(1) from None

@@ -11,8 +11,9 @@ import typer
 from soloist.algorithms import find
 from soloist.algorithms.printed import find_printed
 from soloist.cli import arguments as arg
-from soloist.cli.arguments import algorithm_options, network, workload
-from soloist.cli.output import number, print_json, progress_bar
+from soloist.cli.arguments import algorithm_options
+from soloist.cli.output import STANDARD_OUTPUT, number, print_json, print_text, progress_bar, write_text
+from soloist.cli.situations import network, workload
 from soloist.core import UsageError
 from soloist.core.trace import Recorder
 from soloist.network import duration
@@ -46,7 +47,9 @@ def simulate(
     ] = False,
     trace: Annotated[
         Path | None,
-        typer.Option("--trace", metavar="FILE", help="Write every step: text, or JSON lines for *.jsonl."),
+        typer.Option(
+            "--trace", metavar="FILE", help="Write every step: text, or JSON lines for *.jsonl; - prints it."
+        ),
     ] = None,
     json: arg.Json = False,
 ) -> None:
@@ -63,7 +66,7 @@ def simulate(
 
         soloist simulate ricart-agrawala -n 30 --latency exponential:2ms --replications 10 --jobs 0
 
-        soloist simulate suzuki-kasami -n 3 --requests 1@0,2@0.0005 --trace steps.txt
+        soloist simulate suzuki-kasami -n 3 --requests 1@0,2@0.0005 --trace -
     """
     card = find_printed(name) if printed else find(name)
     experiment = Experiment(
@@ -82,6 +85,8 @@ def simulate(
     )
     recorder = None
     if trace:
+        if json and trace in STANDARD_OUTPUT:
+            raise UsageError("--json has standard output for itself; give --trace a file")
         write_trace(trace, recorder := Recorder())  # a bad path should not cost a long run
     with progress_bar(f"{name}, N={nodes}", json) as progress:
         result = run_experiment(experiment, recorder=recorder, progress=progress, jobs=jobs)
@@ -97,10 +102,7 @@ def write_trace(path: Path, recorder: Recorder) -> None:
         lines = recorder.lines()
     if recorder.dropped:
         lines.append(f"({recorder.dropped} more steps were not kept)")
-    try:
-        path.write_text("\n".join(lines) + "\n")
-    except OSError as error:
-        raise UsageError(f"cannot write the trace to {path}: {error.strerror}") from None
+    write_text(path, "".join(f"{line}\n" for line in lines), "trace")
 
 
 def print_result(result: Result) -> None:
@@ -125,6 +127,17 @@ def print_result(result: Result) -> None:
     }
     for name, text in facts.items():
         print(f"  {name:<20} {text}")
+    if not r.settled:
+        print()
+        print_text(young(r))
+
+
+def young(r: Result) -> str:
+    """What is wrong with figures that come too soon."""
+    return (
+        f"The start may not be forgotten yet: {number(r.warmup / r.nodes)} requests a site came before these figures, and "
+        f"trees and queues that change with every entry take about five; so theory need not fit. Try --warmup {5 * r.nodes}."
+    )
 
 
 def interval(ci95: tuple[float, float] | None) -> str:

@@ -35,8 +35,11 @@ class Plot(msgspec.Struct, frozen=True):
         return chosen
 
     def draw(self, table: Table) -> None:
-        title = ", ".join([table.provenance.plan["name"], *(f"{k}={v}" for k, v in self.where.items())])
-        DRAW[self.kind](self, self.choose(table), title)
+        chosen = self.choose(table)
+        sizes = {row.nodes for row in chosen.rows}
+        size = [f"N={sizes.pop()}"] if len(sizes) == 1 and "nodes" not in self.axes.values() else []
+        others = [f"{name}={value}" for name, value in self.where.items() if name != "nodes"]
+        DRAW[self.kind](self, chosen, ", ".join([table.provenance.plan["name"], *size, *others]))
 
 
 def sweep(
@@ -83,16 +86,14 @@ def sweep(
             table = run_sweep(
                 plan, out, executor, jobs, progress, fresh=fresh, command=f"soloist sweep {path}"
             )
-    except KeyboardInterrupt as stop:
-        print(f"soloist: {stop}", file=sys.stderr)
-        raise
     except SweepStopped as stop:
         print(f"soloist: {stop}", file=sys.stderr)
         raise typer.Exit(1) from None
     files = write_tables(table, out)
-    for picture in pictures:
-        picture.draw(table)
-        files.append(picture.file)
+    with plots.same_looks(table.labels):
+        for picture in pictures:
+            picture.draw(table)
+            files.append(picture.file)
     if json:
         print_json(table)
     else:
@@ -137,10 +138,11 @@ def print_summary(table: Table) -> None:
         # One situation has one x, whatever column is taken for it.
         here = Table(table.provenance, tuple(runs))
         points = [here.group(figure, "nodes")[label][0] for figure in figures]
-        failed = number(points[0].failed) if points[0].failed else ""
-        rows.append([label, *(plain(value) for value in situation), *map(interval, points), failed])
-    columns = ["algorithm", *(f">{name}" for name in varied), *figures.values(), ">failed"]
-    print_table(f"{table.provenance.plan['name']}: means over the seeds", columns, rows)
+        failed = [number(points[0].failed)] if table.failed else []
+        rows.append([label, *(plain(value) for value in situation), *map(interval, points), *failed])
+    keys = ["algorithm", *(f">{name}" for name in varied)]
+    columns = [*keys, *figures.values(), *([">failed"] if table.failed else [])]
+    print_table(f"{table.provenance.plan['name']}: means over the seeds", columns, rows, len(keys))
 
 
 def plain(value: Any) -> str:
@@ -232,7 +234,23 @@ def draw_breakdown(plot: Plot, table: Table, title: str) -> None:
 
 
 def words(column: str) -> str:
-    return column.replace("_", " ")
+    """A column for people, with its unit."""
+    name = (
+        column.removeprefix(KIND) + " per entry"
+        if column.startswith("messages_") and column not in FIGURES
+        else column
+    )
+    unit = UNITS.get(column)
+    return name.replace("_", " ") + (f" ({unit})" if unit else "")
+
+
+UNITS = {
+    **dict.fromkeys(("response_time", "response_time_p50", "response_time_p99", "sync_delay"), "time units"),
+    **dict.fromkeys(("latency", "send_cost", "receive_cost", "inside"), "time units"),
+    "throughput": "entries per time unit",
+    "rate": "requests per site and time unit",
+    "nodes": "sites",
+}
 
 
 AXES = {"lines": ("y", "x"), "heatmap": ("z", "x", "y"), "breakdown": ()}

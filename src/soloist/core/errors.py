@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -33,6 +32,8 @@ class PropertyViolated(SoloistError):
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """An unknown name, with the nearest known ones."""
+    import difflib  # takes a while, and is needed when somebody erred only
+
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     if near:

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from soloist.algorithms import find
+from soloist.children import deaf
 from soloist.core import SoloistError
 from soloist.demo import witness, worker
 from soloist.demo.witness import Findings
@@ -70,7 +71,8 @@ class Cluster:
     def _spawn(self, target: Callable[..., None], *arguments: Any) -> Connection:
         ours, theirs = self.context.Pipe()
         process = self.context.Process(target=target, args=(*arguments, theirs), daemon=True)
-        process.start()
+        with deaf():
+            process.start()
         theirs.close()
         self.processes.append(process)
         return ours
@@ -109,6 +111,11 @@ class Cluster:
         found: dict[str, Findings] = receive(self.witness)
         return found
 
+    def kill(self) -> None:
+        """For when something went wrong: nobody may be listening any more."""
+        for process in self.processes:
+            process.kill()
+
     def stop(self) -> None:
         for pipe in self.workers:
             with suppress(OSError):  # it may be dead already
@@ -125,6 +132,9 @@ def cluster(nodes: int, options: dict[str, str] | None = None) -> Iterator[Clust
     try:
         one.start()
         yield one
+    except BaseException:
+        one.kill()
+        raise
     finally:
         one.stop()
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from soloist.children import obedient
 from soloist.net.wire import Frames, encode, frame
 
 
@@ -91,10 +92,13 @@ def run(pipe: Connection) -> None:
         loop = asyncio.get_running_loop()
 
         def asked() -> None:
-            if pipe.recv() == "count":
-                pipe.send(sum(found.entries for found in witness.findings.values()))
-            else:
-                finished.set()
+            try:
+                if pipe.recv() == "count":
+                    pipe.send(sum(found.entries for found in witness.findings.values()))
+                else:
+                    finished.set()
+            except (EOFError, OSError):  # nobody is there to ask any more
+                loop.remove_reader(pipe.fileno())
 
         server = await loop.create_server(lambda: _Line(witness.hear), "127.0.0.1", 0)
         pipe.send(server.sockets[0].getsockname()[1])
@@ -104,7 +108,8 @@ def run(pipe: Connection) -> None:
         server.close()
         pipe.send(witness.findings)
 
-    asyncio.run(main())
+    with obedient():
+        asyncio.run(main())
 
 
 class Testimony:

@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
+from soloist.children import obedient
 from soloist.demo.witness import Report, Testimony
 from soloist.net import Lock, Node
 
@@ -28,7 +29,8 @@ class Done(msgspec.Struct, frozen=True):
 
 def run(name: str, peers: dict[str, str], options: dict[str, str], witness: int, pipe: Connection) -> None:
     """The process: does one job after another until it is told to stop."""
-    asyncio.run(_work(name, peers, options, witness, pipe))
+    with obedient():
+        asyncio.run(_work(name, peers, options, witness, pipe))
 
 
 async def _work(

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
 import re
-import signal
 import socket
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
+from soloist.children import OwnPool, process_pool
 from soloist.core import UsageError
 
 P = ParamSpec("P")
@@ -58,43 +56,11 @@ class InProcess(Executor):
         return future
 
 
-class OwnPool(ProcessPoolExecutor):
-    """A pool that we may end by ending its processes."""
-
-
 def cancel(executor: Executor, futures: Iterable[Future[Any]]) -> None:
-    """Take back what has not begun. Not from a pool of ours: it marks its futures as broken when its processes
-    end, and its thread fails, with a traceback, on one that is already cancelled."""
+    """Take back what has not begun. Not from a pool of ours, which says why."""
     if not isinstance(executor, OwnPool):
         for future in futures:
             future.cancel()
-
-
-@contextmanager
-def process_pool(workers: int) -> Iterator[Executor]:
-    """A pool that is gone at once when something stops the sweep: a run may take hours to end by itself."""
-    others = set(multiprocessing.active_children())
-    pool = OwnPool(workers, initializer=_obey_parent)
-    try:
-        yield pool
-    except BaseException:
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown()
-
-
-def _obey_parent() -> None:
-    """Leave Ctrl-C to the parent, and do not outlive it, not even where it is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if parent := multiprocessing.parent_process():
-
-        def follow() -> None:
-            parent.join()
-            os._exit(1)
-
-        threading.Thread(target=follow, daemon=True).start()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The journal of a sweep: every finished run, at once, as a line of JSON.
+"""The journal of a sweep, or of other runs: each that is finished, at once, as a line of JSON.
 
     {"soloist": "0.1.0", "plan": "3f…", "sweep": "tokens", "runs": 200}
     {"cell": "a0…", "row": {…}}
@@ -12,13 +12,14 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import msgspec
 
 from soloist import __version__
 from soloist.core import UsageError
 from soloist.lab.files import cannot_write, make_directory
-from soloist.lab.sweep import Cell, digest
+from soloist.lab.sweep import digest
 from soloist.lab.table import Row
 
 try:
@@ -38,17 +39,23 @@ class Heading(msgspec.Struct, frozen=True):
 
 class Line(msgspec.Struct, frozen=True):
     cell: str
-    row: Row
+    row: msgspec.Raw
 
 
 class Journal:
-    """An open journal: `done` has the rows of earlier calls and of this one, by the digest of their cell."""
+    """An open journal: `done` has the rows of earlier calls and of this one, by the digests of their cells (`keys`).
 
-    def __init__(self, directory: Path, sweep: str, cells: Sequence[Cell], fresh: bool = False) -> None:
+    Rows are of the type `kind`: whatever JSON can hold.
+    """
+
+    def __init__(
+        self, directory: Path, sweep: str, keys: Sequence[str], fresh: bool = False, kind: Any = Row
+    ) -> None:
         make_directory(directory)
         self.path = directory / NAME
-        self.done: dict[str, Row] = {}
-        heading = Heading(__version__, digest(cells), sweep, len(cells))
+        self.done: dict[str, Any] = {}
+        self.kind = kind
+        heading = Heading(__version__, digest(keys), sweep, len(keys))
         try:
             self.file = os.open(
                 self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666
@@ -72,8 +79,8 @@ class Journal:
     ) -> None:
         os.close(self.file)
 
-    def add(self, cell: str, row: Row) -> None:
-        self._append(Line(cell, row))
+    def add(self, cell: str, row: Any) -> None:
+        self._append(Line(cell, msgspec.Raw(msgspec.json.encode(row))))
         self.done[cell] = row
 
     def _lock(self) -> None:
@@ -107,9 +114,9 @@ class Journal:
         for number, line in enumerate(lines[1:], start=2):
             try:
                 entry = msgspec.json.decode(line, type=Line)
+                self.done[entry.cell] = msgspec.json.decode(entry.row, type=self.kind)
             except msgspec.MsgspecError:
                 raise UsageError(f"{self.path}:{number}: the line is damaged; {self._way_out()}") from None
-            self.done[entry.cell] = entry.row
 
     def _way_out(self) -> str:
         return "give another --out, or --fresh to start anew"

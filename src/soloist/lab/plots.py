@@ -8,8 +8,9 @@ apart; every line has its own marker as well, for those who print in grey.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#8A6D00", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-STYLES = ("-", "--", ":", "-.")
+APART = len(COLOURS)
+"""So many lines can be told apart in one picture."""
 GREY = "#666666"
+
+End = tuple[str, Any, Any, str, str]
+"""Of a line: its label, where it ends, its colour and its marker."""
 
 SUFFIXES = (".png", ".svg")
 
@@ -65,41 +70,74 @@ def lines(
     """One line a label, with a band for its 95 % interval and its name at its end.
 
     `x` and `y` name the axes; `log` names the logarithmic ones: `x`, `y` or `xy`. `references` are thin grey lines,
-    such as a bound, or the figures that a paper prints. A point whose runs all failed is left out.
+    such as a bound, or the figures that a paper prints. A point whose runs all failed is left out. More lines than can be
+    told apart are spread over several panels with the same axes.
     """
-    with _drawing(Path(path), title, show) as (_, axes):
-        ends = []
-        for index, (label, points) in enumerate(series.items()):
-            known = [point for point in points if point.mean is not None]
-            if not known:
-                continue
-            colour = COLOURS[index % len(COLOURS)]
-            marker = MARKERS[index % len(MARKERS)]
-            xs, ys = [point.x for point in known], [point.mean or 0.0 for point in known]
-            axes.plot(
-                xs,
-                ys,
-                color=colour,
-                marker=marker,
-                linestyle=STYLES[index // len(COLOURS) % len(STYLES)],
-                markersize=5,
-                linewidth=1.6,
-                label=label,
-            )
-            if any(point.ci95 for point in known):
-                lows = [point.ci95[0] if point.ci95 else y for point, y in zip(known, ys, strict=True)]
-                highs = [point.ci95[1] if point.ci95 else y for point, y in zip(known, ys, strict=True)]
-                axes.fill_between(xs, lows, highs, color=colour, alpha=0.18, linewidth=0)
-            ends.append((label, xs[-1], ys[-1], colour, marker))
-        for label, pairs in (references or {}).items():
-            axes.plot(*zip(*pairs, strict=True), color=GREY, linewidth=1, linestyle=(0, (4, 3)))
-            ends.append((label, *pairs[-1], GREY, ""))
-        if not ends:
-            raise UsageError(f"there is nothing to draw in {path}: every run failed or has no such figure")
-        _scale(axes, log)
-        axes.set_xlabel(x)
-        axes.set_ylabel(y)
-        _name_ends(axes, ends)
+    known = {label: [p for p in points if p.mean is not None] for label, points in series.items()}
+    known = {label: points for label, points in known.items() if points}
+    if not known and not references:
+        raise UsageError(f"there is nothing to draw in {path}: every run failed or has no such figure")
+    looks = _looks(known)
+    panels = _panels(list(known))
+    size = (7.0, 4.2 if len(panels) == 1 else 3.4 * len(panels))
+    with _drawing(Path(path), title, show, size) as (figure, first):
+        first.remove()
+        all_axes = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        all_axes[0].set_title(title)
+        drawn = []
+        for axes, labels in zip(all_axes, panels, strict=True):
+            ends = [_line(axes, label, known[label], *looks[label]) for label in labels]
+            for label, pairs in (references or {}).items():
+                axes.plot(*zip(*pairs, strict=True), color=GREY, linewidth=1, linestyle=(0, (4, 3)))
+                ends.append((label, *pairs[-1], GREY, ""))
+            drawn.append((axes, ends))
+            axes.set_ylabel(y)
+        all_axes[-1].set_xlabel(x)
+        _scale(all_axes[0], log)
+        _mark_measured(all_axes[0], {point.x for points in known.values() for point in points}, log)
+        for axes, ends in drawn:
+            _name_ends(axes, ends)
+
+
+def _panels(labels: list[str]) -> list[list[str]]:
+    """As few as will do, and about the same number of lines in each."""
+    count = max(1, -(-len(labels) // APART))
+    return [labels[i * len(labels) // count : (i + 1) * len(labels) // count] for i in range(count)]
+
+
+def _line(axes: Axes, label: str, known: Sequence[Point], colour: str, marker: str) -> End:
+    xs, ys = [point.x for point in known], [point.mean or 0.0 for point in known]
+    axes.plot(xs, ys, color=colour, marker=marker, markersize=5, linewidth=1.6, label=label)
+    if any(point.ci95 for point in known):
+        lows = [point.ci95[0] if point.ci95 else y for point, y in zip(known, ys, strict=True)]
+        highs = [point.ci95[1] if point.ci95 else y for point, y in zip(known, ys, strict=True)]
+        axes.fill_between(xs, lows, highs, color=colour, alpha=0.18, linewidth=0)
+    return label, xs[-1], ys[-1], colour, marker
+
+
+_seen: ContextVar[dict[str, int] | None] = ContextVar("_seen", default=None)
+
+
+@contextmanager
+def same_looks(labels: Iterable[str] = ()) -> Iterator[None]:
+    """For the figures of one report: a label keeps its colour and marker in all that are drawn meanwhile."""
+    before = _seen.set({label: place for place, label in enumerate(labels)})
+    try:
+        yield
+    finally:
+        _seen.reset(before)
+
+
+def _looks(labels: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """A colour and a marker for each: no two have both in common, up to 64 of them."""
+    seen = _seen.get()
+    places = {} if seen is None else seen
+    for label in labels:
+        places.setdefault(label, len(places))
+    return {
+        label: (COLOURS[place % len(COLOURS)], MARKERS[(place + place // len(COLOURS)) % len(MARKERS)])
+        for label, place in places.items()
+    }
 
 
 def heatmap(
@@ -265,7 +303,23 @@ def _scale(axes: Axes, log: str) -> None:
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]) if axes.dataLim.y0 < 0 else 0.0)
 
 
-def _name_ends(axes: Axes, ends: Sequence[tuple[str, Any, Any, str, str]]) -> None:
+def _mark_measured(axes: Axes, xs: Iterable[Any], log: str) -> None:
+    """Ticks where something was measured, as far as their numbers do not touch."""
+    if not all(isinstance(x, int | float) for x in xs):
+        return
+    axes.margins(x=0.03)
+    axes.autoscale_view(scaley=False)
+    place = axes.transScale + axes.transLimits
+    chosen: list[float] = []
+    for x in sorted(xs):
+        width = 0.012 * (len(_short(x)) + 2)
+        if not chosen or place.transform((x, 1))[0] - place.transform((chosen[-1], 1))[0] >= width:
+            chosen.append(x)
+    axes.set_xticks(chosen, [_short(x) for x in chosen])
+    axes.set_xticks([x for x in xs if x not in chosen], labels=[], minor=True)
+
+
+def _name_ends(axes: Axes, ends: Sequence[End]) -> None:
     """Names and markers beside the ends of the lines, moved apart where they would cover each other."""
     axes.margins(x=0.03)
     axes.autoscale_view(scaley=False)
@@ -280,7 +334,7 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[str, Any, Any, str, str]]) -> No
         axes.text(1.04 if marker else 1.012, height, label, va="center", fontsize=9, **at)
 
 
-def _height(axes: Axes, end: tuple[str, Any, Any, str, str]) -> float:
+def _height(axes: Axes, end: End) -> float:
     """Where a line ends, from 0 at the foot of the axes to 1."""
     return float((axes.transScale + axes.transLimits).transform((end[1], end[2]))[1])
 

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from queue import SimpleQueue
+from typing import TypeVar, get_type_hints
+
+import msgspec
 
 from soloist import __version__
 from soloist.core import SoloistError
 from soloist.lab.executors import cancel, check, opened
 from soloist.lab.journal import Journal
-from soloist.lab.sweep import Cell, Sweep
+from soloist.lab.sweep import Sweep, key_of
 from soloist.lab.table import Provenance, Row, Table
 from soloist.lab.work import Outcome, run_cell, situation
+
+T = TypeVar("T")
+R = TypeVar("R")
+V = TypeVar("V")
 
 Progress = Callable[[int, int], None]
 """Called with runs done so far, and runs in all."""
@@ -46,18 +53,35 @@ def run_sweep(
     """
     check(executor, jobs)
     cells = sweep.cells()
-    journal = Journal(Path(out), sweep.name, cells, fresh) if out is not None else None
-    with journal or nullcontext():
-        done = journal.done if journal else {}
-        keys = [cell.digest() for cell in cells]
-        try:
-            _run_missing(cells, keys, done, journal, executor, jobs, progress)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(_kept(done, cells, journal)) from None
-        except (BrokenExecutor, CancelledError) as error:
-            reason = str(error) or "the runs were cancelled"
-            raise SweepStopped(f"{reason.rstrip('.')}: {_kept(done, cells, journal)}") from None
-        return Table(Provenance.of(sweep, command), tuple(done[key] for key in keys))
+    keys = [cell.digest() for cell in cells]
+    journal = Journal(Path(out), sweep.name, keys, fresh) if out is not None else None
+    rows = _kept(run_cell, _row, cells, keys, journal, executor, jobs, progress)
+    return Table(Provenance.of(sweep, command), tuple(rows))
+
+
+def run_each(
+    function: Callable[[T], R],
+    items: Sequence[T],
+    out: Path,
+    executor: Executor | str | None = None,
+    jobs: int = 0,
+    progress: Progress | None = None,
+    *,
+    fresh: bool = False,
+) -> list[R]:
+    """A function over items, on the same workers and as resumable as a sweep. It says what it returns: something that
+    JSON can hold."""
+    check(executor, jobs)
+    kind = get_type_hints(function)["return"]
+    keys = [key_of((place, item)) for place, item in enumerate(items)]
+    journal = Journal(out, out.name, keys, fresh, kind)
+
+    def as_read(result: R) -> R:
+        """As it will be read from the journal: it makes no difference whether it was interrupted."""
+        read: R = msgspec.json.decode(msgspec.json.encode(result), type=kind)
+        return read
+
+    return _kept(function, as_read, items, keys, journal, executor, jobs, progress)
 
 
 def planned(sweep: Sweep) -> Table:
@@ -65,49 +89,72 @@ def planned(sweep: Sweep) -> Table:
     return Table(Provenance.of(sweep), tuple(situation(cell) for cell in sweep.cells()))
 
 
-def _run_missing(
-    cells: Sequence[Cell],
+def _row(outcome: Outcome) -> Row:
+    if outcome.soloist != __version__:
+        raise SweepStopped(f"the workers have soloist {outcome.soloist}, and this is {__version__}")
+    return outcome.row
+
+
+def _kept(
+    function: Callable[[T], R],
+    checked: Callable[[R], V],
+    items: Sequence[T],
     keys: Sequence[str],
-    done: dict[str, Row],
     journal: Journal | None,
     executor: Executor | str | None,
     jobs: int,
     progress: Progress | None,
-) -> None:
-    missing = [(cell, key) for cell, key in zip(cells, keys, strict=True) if key not in done]
-    if progress:
-        progress(len(done), len(cells))
+) -> list[V]:
+    """What the function gives for each item, checked; what is in the journal is not run again."""
+    with journal or nullcontext():
+        done: dict[str, V] = dict(journal.done) if journal else {}
+        missing = [(item, key) for item, key in zip(items, keys, strict=True) if key not in done]
+        if progress:
+            progress(len(done), len(items))
+        try:
+            for key, result in _results(function, missing, executor, jobs):
+                done[key] = checked(result)
+                if journal:
+                    journal.add(key, done[key])
+                if progress:
+                    progress(len(done), len(items))
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(_how_far(len(done), len(items), journal)) from None
+        except (BrokenExecutor, CancelledError) as error:
+            reason = str(error) or "the runs were cancelled"
+            raise SweepStopped(f"{reason.rstrip('.')}: {_how_far(len(done), len(items), journal)}") from None
+    return [done[key] for key in keys]
+
+
+def _results(
+    function: Callable[[T], R],
+    missing: Sequence[tuple[T, str]],
+    executor: Executor | str | None,
+    jobs: int,
+) -> Generator[tuple[str, R], None, None]:
     if not missing:
         return
-    with opened(executor, jobs, len(missing)) as workers, closing(_outcomes(missing, workers)) as outcomes:
-        for key, outcome in outcomes:
-            if outcome.soloist != __version__:
-                raise SweepStopped(f"the workers have soloist {outcome.soloist}, and this is {__version__}")
-            if journal:
-                journal.add(key, outcome.row)
-            done[key] = outcome.row
-            if progress:
-                progress(len(done), len(cells))
+    with opened(executor, jobs, len(missing)) as workers:
+        yield from _outcomes(function, missing, workers)
 
 
 def _outcomes(
-    missing: Sequence[tuple[Cell, str]], workers: Executor
-) -> Generator[tuple[str, Outcome], None, None]:
+    function: Callable[[T], R], missing: Sequence[tuple[T, str]], workers: Executor
+) -> Generator[tuple[str, R], None, None]:
     """Results as they come. What has not begun when nobody wants any more of them is cancelled."""
-    finished: SimpleQueue[Future[Outcome]] = SimpleQueue()
-    flying: dict[Future[Outcome], str] = {}
+    finished: SimpleQueue[Future[R]] = SimpleQueue()
+    flying: dict[Future[R], str] = {}
     waiting = iter(missing)
     more = True
     try:
         while True:
             # An executor may do the work inside of submit: what is finished comes first.
             while more and len(flying) < AHEAD and finished.empty():
-                cell, key = next(waiting, (None, ""))
-                if cell is None:
+                if (following := next(waiting, None)) is None:
                     more = False
                 else:
-                    future = workers.submit(run_cell, cell)
-                    flying[future] = key
+                    future = workers.submit(function, following[0])
+                    flying[future] = following[1]
                     future.add_done_callback(finished.put)
             if not flying:
                 return
@@ -117,9 +164,7 @@ def _outcomes(
         cancel(workers, flying)
 
 
-def _kept(done: dict[str, Row], cells: Sequence[Cell], journal: Journal | None) -> str:
+def _how_far(done: int, runs: int, journal: Journal | None) -> str:
     if journal is None:
-        return (
-            f"{len(done)} of {len(cells)} runs were done; with a directory for them they would have been kept"
-        )
-    return f"{len(done)} of {len(cells)} runs are kept in {journal.path.parent}; the same command goes on from there"
+        return f"{done} of {runs} runs were done"
+    return f"{done} of {runs} runs are kept in {journal.path.parent}; the same command goes on from there"

@@ -12,6 +12,8 @@ from typing import Any, Literal
 import msgspec
 
 from soloist.core import UsageError
+from soloist.sim import Thinking
+from soloist.sim.experiment import LIMITS
 
 Fair = Literal["none", "causal", "strict"]
 
@@ -34,11 +36,15 @@ class Situation(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         for name in ("latency", "jitter", "inside", "overhead"):
-            if getattr(self, name) < 0:
+            if not getattr(self, name) >= 0:
                 raise UsageError(f"{name} must not be negative, but is {getattr(self, name):g}")
+        if not 1 <= self.nodes <= LIMITS["nodes"][1]:
+            raise UsageError(f"nodes must be from 1 to {LIMITS['nodes'][1]:g}, not {self.nodes:g}")
+        if self.rate is not None:
+            Thinking(self.rate)  # says what is wrong with it
         if self.fair not in ("none", "causal", "strict"):
             raise UsageError(f"fair must be strict, causal or none, not {self.fair!r}")
-        if self.max_bytes is not None and self.max_bytes <= 0:
+        if self.max_bytes is not None and not self.max_bytes > 0:
             raise UsageError(f"max_bytes must be above 0, not {self.max_bytes:g}")
 
     def parameters(self) -> dict[str, Any]:

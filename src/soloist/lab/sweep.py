@@ -19,6 +19,8 @@ from soloist.core.toml import Keys
 from soloist.network import Network, delay, duration
 from soloist.sim import Experiment, Saturated, Thinking
 
+MOST_RUNS = 1_000_000
+
 
 class PlanError(UsageError):
     """Something in a plan is wrong. `keys` says where, so that a reader of files can add the line."""
@@ -66,8 +68,7 @@ class Cell(msgspec.Struct, frozen=True):
     parameters: dict[str, Any]
 
     def digest(self) -> str:
-        """A name that another cell does not have: results are kept under it."""
-        return hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:32]
+        return key_of(self)
 
 
 class Sweep(msgspec.Struct, frozen=True):
@@ -90,6 +91,10 @@ class Sweep(msgspec.Struct, frozen=True):
 
     def cells(self) -> list[Cell]:
         """All runs: by situation, then algorithm, then seed. Each of them has been checked."""
+        seeds = self.seeds.count if isinstance(self.seeds, Seeds) else len(self.seeds)
+        runs = math.prod([seeds, len(self.algorithms), *map(len, self.vary.values())])
+        if runs > MOST_RUNS:
+            raise PlanError(("seeds",), f"the plan has {runs:,} runs; more than {MOST_RUNS:,} do not fit")
         return [
             _with_seed(cell, seed)
             for values in itertools.product(*self.vary.values())
@@ -109,11 +114,17 @@ class Sweep(msgspec.Struct, frozen=True):
 
     def digest(self) -> str:
         """A name for the runs of this plan, in their order."""
-        return digest(self.cells())
+        return digest([cell.digest() for cell in self.cells()])
 
 
-def digest(cells: Sequence[Cell]) -> str:
-    return hashlib.sha256("".join(cell.digest() for cell in cells).encode()).hexdigest()[:32]
+def key_of(item: Any) -> str:
+    """A name that another one does not have: results are kept under it."""
+    return hashlib.sha256(msgspec.json.encode(item, order="deterministic")).hexdigest()[:32]
+
+
+def digest(keys: Sequence[str]) -> str:
+    """One name for all of them, in their order."""
+    return hashlib.sha256("".join(keys).encode()).hexdigest()[:32]
 
 
 def experiment(contender: Contender, parameters: Mapping[str, Any]) -> Experiment:

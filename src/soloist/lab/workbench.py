@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from soloist.lab.executors import opened
 from soloist.lab.plots import check_path
-from soloist.lab.runner import run_sweep
+from soloist.lab.runner import run_each, run_sweep
 from soloist.lab.sweep import Contender, Seeds, Sweep
 from soloist.lab.table import Table
 
@@ -72,13 +71,15 @@ class Workbench(msgspec.Struct):
 
     def map(self, what: str, function: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """A function over items, on the same workers: for what a table of runs cannot tell."""
-        self.report(what, 0, len(items))
-        results = []
-        with opened(self.executor, self.jobs, len(items)) as workers:
-            for result in workers.map(function, items):
-                results.append(result)
-                self.report(what, len(results), len(items))
-        return results
+        return run_each(
+            function,
+            items,
+            self.out / what,
+            self.executor,
+            self.jobs,
+            lambda done, total: self.report(what, done, total),
+            fresh=self.fresh,
+        )
 
     def figure(self, name: str) -> Path:
         return self.out / f"{name}.{self.picture}"

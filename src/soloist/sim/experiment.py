@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from statistics import fmean
 from typing import Any
@@ -16,6 +16,7 @@ import msgspec
 
 from soloist.algorithms import Card, Size, find
 from soloist.algorithms.printed import find_printed
+from soloist.children import process_pool
 from soloist.core import PropertyViolated, ProtocolError, UsageError
 from soloist.core.trace import Recorder
 from soloist.network import Network
@@ -26,6 +27,19 @@ from soloist.sim.workload import Listed, Saturated, Thinking
 
 Progress = Callable[[int, int], None]
 """Called with entries measured so far, and entries asked for."""
+
+
+MIXED = 5
+"""Requests a site until a system has forgotten how it started."""
+
+LIMITS: dict[str, tuple[int, float]] = {
+    "nodes": (1, 1e8),
+    "entries": (1, 1e8),
+    "replications": (1, 1e6),
+    "warmup": (0, 1e9),
+    "inside": (0, sys.float_info.max),
+}
+"""What makes sense, and what fits into a machine: a site and an entry take some hundred bytes each."""
 
 
 class Experiment(msgspec.Struct, frozen=True):
@@ -47,15 +61,22 @@ class Experiment(msgspec.Struct, frozen=True):
     by its code in docs/errata.md."""
 
     def __post_init__(self) -> None:
-        for name, least in (("entries", 1), ("replications", 1), ("warmup", 0), ("inside", 0)):
+        for name, (least, most) in LIMITS.items():
             value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(f"{name} must be at least {least}, not {value:g}")
+            if value is None or least <= value <= most:
+                continue
+            limit = f"at most {most:g}" if value > most else f"at least {least}"
+            raise UsageError(f"{name} must be {limit}, not {value:g}")
 
     def card(self) -> Card:
         if not self.printed:
             return find(self.algorithm)
         return find_printed(self.algorithm, self.printed if isinstance(self.printed, str) else None)
+
+    def settled(self) -> bool:
+        """Whether the start is forgotten: trees and arrays that change with every entry take some requests a site
+        until they look as they always will. A list of requests is meant as it is."""
+        return isinstance(self.workload, Listed) or self.cohort()[0] >= MIXED * self.nodes
 
     def size(self) -> Size:
         return self.card().size(self.nodes, self.k, self.options)
@@ -66,7 +87,7 @@ class Experiment(msgspec.Struct, frozen=True):
             return self.warmup or 0, requests
         warmup = self.warmup
         if warmup is None:  # a tenth; more in large systems, whose structures take longer to mix
-            warmup = max(self.entries // 10, min(self.entries, 5 * self.nodes))
+            warmup = max(self.entries // 10, min(self.entries, MIXED * self.nodes))
         return warmup, warmup + self.entries
 
 
@@ -104,6 +125,8 @@ class Result(msgspec.Struct, frozen=True):
     replications: int
     entries: int
     warmup: int
+    settled: bool
+    """Whether the warm-up was long enough for the start to be forgotten: five requests a site."""
     messages: int
     messages_per_entry: Estimate
     bound: str
@@ -148,6 +171,8 @@ def simulate(
     jobs: int = 1,
 ) -> Result:
     """Run an experiment. A broken promise of the card raises `PropertyViolated`, with the seed."""
+    if jobs < 0:
+        raise UsageError(f"jobs must be at least 0 (one a core), not {jobs}")
     began = time.perf_counter()
     seeds = range(experiment.seed, experiment.seed + experiment.replications)
     if recorder is None and jobs != 1 and len(seeds) > 1:
@@ -177,8 +202,9 @@ def _report(progress: Progress | None, before: int, total: int) -> Callable[[int
 
 def _in_parallel(experiment: Experiment, seeds: range, jobs: int, progress: Progress | None) -> list[Run]:
     runs = []
-    with ProcessPoolExecutor(min(jobs, len(seeds))) as pool:
-        for result in pool.map(run, [experiment] * len(seeds), seeds):
+    with process_pool(min(jobs, len(seeds))) as pool:
+        for future in [pool.submit(run, experiment, seed) for seed in seeds]:
+            result = future.result()
             runs.append(result)
             if progress:
                 progress(len(runs) * len(result.cost), len(seeds) * len(result.cost))
@@ -294,6 +320,7 @@ def _summarise(experiment: Experiment, runs: Sequence[Run], seconds: float) -> R
         replications=len(runs),
         entries=entries,
         warmup=experiment.cohort()[0],
+        settled=experiment.settled(),
         messages=messages,
         messages_per_entry=over([run.cost for run in runs]),
         bound=card.bound.text,

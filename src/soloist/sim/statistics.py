@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 from math import ceil, inf, sqrt
 from statistics import NormalDist, fmean, stdev
 
@@ -50,18 +51,20 @@ def estimate(samples: Sequence[float]) -> Estimate:
 
 
 def batch_means(values: Sequence[float]) -> list[float]:
-    """The means of consecutive batches: nearly independent where neighbouring values are not."""
-    size = len(values) // BATCHES
-    if size < 2:
+    """The means of consecutive batches of nearly the same size: nearly independent where neighbouring values are not."""
+    if len(values) < 2 * BATCHES:
         return [fmean(values)]
-    return [fmean(values[i * size : (i + 1) * size]) for i in range(BATCHES)]
+    cuts = [i * len(values) // BATCHES for i in range(BATCHES + 1)]
+    return [fmean(values[start:stop]) for start, stop in pairwise(cuts)]
 
 
 def over(runs: Sequence[Sequence[float]]) -> Estimate:
     """The estimate from replications, or, where there is one run only, from its batches."""
     if len(runs) > 1:
         return estimate([fmean(run) for run in runs])
-    return Estimate(fmean(runs[0]), estimate(batch_means(runs[0])).ci95)
+    mean, half = fmean(runs[0]), estimate(batch_means(runs[0])).half_width
+    # Batches may differ by one value, so the mean of their means is not quite the mean.
+    return Estimate(mean, (mean - half, mean + half) if len(runs[0]) >= 2 * BATCHES else None)
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:

@@ -31,13 +31,17 @@ class Workload(Protocol):
     def schedule(self, nodes: int, random: Random) -> Schedule: ...
 
 
+LEAST_RATE = 1e-200
+"""Below that a site never asks in all the time that numbers can tell."""
+
+
 class Thinking(msgspec.Struct, frozen=True):
     """Each site thinks for an exponential time of mean 1/rate after each exit, then asks."""
 
     rate: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.rate < math.inf:
+        if not LEAST_RATE <= self.rate < math.inf:
             raise UsageError(f"rate must be above 0 (requests per site and time unit), not {self.rate:g}")
 
     @property

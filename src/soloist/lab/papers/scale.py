@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import log, sqrt
-from statistics import fmean, linear_regression
 
 import msgspec
 
 from soloist.algorithms.naimi_trehel import harmonic
 from soloist.lab import plots
+from soloist.lab.fits import fit
 from soloist.lab.report import Report, claim, number
 from soloist.lab.sweep import Contender
 from soloist.lab.table import Point, Row
 from soloist.lab.workbench import Workbench
-from soloist.sim.statistics import estimate, t975
+from soloist.sim.statistics import estimate
 
 ABOUT = "cost from 10 sites to 10 000, and to a million where it is logarithmic, with fitted exponents"
 
@@ -187,13 +187,3 @@ def judge(growth: Growth, points: list[Point]) -> tuple[str, list[bool]]:
     wanted, _ = fit(xs, [log(growth.cost(p.x)) for p in large])
     text = f"exponent {slope:.3f} ± {half:.3f}, theory {wanted:.3f}"
     return text, [all(near), abs(slope - wanted) < 0.03]
-
-
-def fit(xs: list[float], ys: list[float]) -> tuple[float, float]:
-    """The slope of the line through the points, and the half-width of its 95 % interval."""
-    slope, start = linear_regression(xs, ys)
-    middle = fmean(xs)
-    rest = sum((y - start - slope * x) ** 2 for x, y in zip(xs, ys, strict=True))
-    spread = sum((x - middle) ** 2 for x in xs)
-    freedom = len(xs) - 2
-    return slope, t975(freedom) * sqrt(rest / freedom / spread) if freedom > 0 else 0.0

@@ -1,0 +1,79 @@
+"""Processes that we start: they leave Ctrl-C to us, and do not outlive us, not even where we are killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@contextmanager
+def deaf() -> Iterator[None]:
+    """Put Ctrl-C off. A process that is started meanwhile never hears it: not even before `obey_parent`."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def obey_parent() -> None:
+    """To be called first of all in a child."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if parent := multiprocessing.parent_process():
+
+        def follow() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=follow, daemon=True).start()
+
+
+@contextmanager
+def obedient() -> Iterator[None]:
+    """The whole life of a child. What fails because all around it is being killed is nobody's concern."""
+    obey_parent()
+    try:
+        yield
+    except Exception:
+        if (parent := multiprocessing.parent_process()) and not parent.is_alive():
+            os._exit(1)
+        raise
+
+
+class OwnPool(ProcessPoolExecutor):
+    """A pool that we may end by ending its processes."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        with deaf():  # this is where processes are started
+            return super().submit(fn, *args, **kwargs)
+
+
+@contextmanager
+def process_pool(workers: int) -> Iterator[Executor]:
+    """A pool that is gone at once when something stops us: a run may take hours to end by itself.
+
+    Do not cancel its futures, nor use its `map`, which does: when its processes are ended, it marks all futures as
+    broken, and its thread fails, with a traceback, on one that is cancelled.
+    """
+    others = set(multiprocessing.active_children())
+    pool = OwnPool(workers, initializer=obey_parent)
+    try:
+        yield pool
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown()

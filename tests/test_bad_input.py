@@ -1,0 +1,129 @@
+"""Every option of every command with numbers and words that make no sense: one line, never a traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from soloist.cli import main
+
+NONSENSE = ("0", "-1", "nan", "inf", "1e400", "1e-320", "99999999999999999999", "", "x")
+PLAN = 'algorithms = ["central"]\nfixed = { nodes = 2, entries = 20 }\nseeds = 1\n'
+
+SITUATION = "--nodes --k --entries --warmup --send-cost --receive-cost --latency --inside --seed --replications --jobs"
+COMMANDS = {
+    "simulate central --nodes 2 --entries 20": f"{SITUATION} --rate --requests --channels --option",
+    "compare central --nodes 2 --entries 20": f"{SITUATION} --rate --channels --option --figure --plot --picture",
+    "advise --nodes 2 --entries 20 --seeds 1 --jobs 1": (
+        "--nodes --k --rate --latency --jitter --inside --overhead --fair --max-bytes --by --without --trace --entries "
+        "--seeds --seed --jobs --executor"
+    ),
+    "sweep plan.toml": "--jobs --executor --plot",
+    "reproduce survey": "--seeds --scale --jobs --executor",
+    "check central --nodes 2 --rounds 1": (
+        "--nodes --rounds --k --faults --crashes --restart --property --no-reduction --worst --states --memory --seconds "
+        "--endless --option --channels"
+    ),
+    "demo": "--nodes --entries --algorithm --semaphore-algorithm",
+    "bench simulator --messages 100 --rounds 1": "--messages --rounds",
+    "bench start": "--rounds",
+    "bench checker": "--repeat",
+    "bench locks": "--seconds --rounds --processes",
+    "node --name a": "--grace --config --log-level",
+    "run lock true": "--timeout --semaphore --kill-after --config",
+}
+FINE = {
+    ("demo", "--entries"): ("99999999999999999999",),
+    ("reproduce survey", "--scale"): ("1e-320",),
+    ("reproduce survey", "--jobs"): ("0", "99999999999999999999"),
+    ("bench simulator --messages 100 --rounds 1", "--rounds"): ("99999999999999999999",),
+}
+"""These make sense after all, or end only after a while."""
+
+CASES = [
+    (command, option, value)
+    for command, options in COMMANDS.items()
+    for option in options.split()
+    for value in NONSENSE
+    if value not in FINE.get((command, option), ())
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nonsense_is_one_line(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    for _, option, value in (case for case in CASES if case[0] == command):
+        code = main([*command.split(), option, value])
+        said = capsys.readouterr().err
+        shown = f"{command} {option} {value!r}: {code} {said}"
+        assert code in (0, 1, 2, 3), shown
+        assert said.count("\n") == (code in (1, 2)), shown
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("simulate central --jobs -1", "jobs must be at least 0 (one a core), not -1"),
+        ("simulate central --rate 1e-320", "rate must be above 0"),
+        ("simulate central --inside 1e400", "--inside must be finite"),
+        ("simulate central --entries 99999999999999999999", "entries must be at most 1e+08"),
+        ("simulate central --trace - --json", "--json has standard output for itself"),
+        ("compare central --rate 1 --rate x", "--rate must be numbers such as 0.001,1, not '1,x'"),
+        ("compare central --picture x.png", "tables are drawn as .svg"),
+        ("advise --nodes 5 --rate 0", "rate must be above 0"),
+        ("advise --nodes 5 --seeds 99999999999", "do not fit"),
+        ("check central --faults 1", "--faults counts losses and duplications; add --loss or --duplicate"),
+        ("demo --algorithm nope", "unknown algorithm 'nope'"),
+        ("demo --algorithm raynal", "raynal serves a node only while all the others ask, too"),
+        ("demo --semaphore-algorithm lamport", "lamport"),
+        ("bench locks --seconds -1", "--seconds must be from 0.01"),
+        ("bench locks nope", "unknown system 'nope'"),
+        ("bench checker --repeat 0", "--repeat must be from 1"),
+    ],
+)
+def test_what_is_wrong_is_named(line: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line.split()) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert complaint in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_compare_takes_numbers_in_lists_and_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "compare central --entries 20 --rate 0.1 --rate 0.01,1 --nodes 2 --nodes 4"
+    assert main(line.split()) == 0
+    titles = [each for each in capsys.readouterr().out.splitlines() if each.startswith("N=")]
+    assert titles == [f"N={n}, rate {rate}" for n in (2, 4) for rate in ("0.01", "0.1", "1")]
+
+
+SOLOIST = [sys.executable, "-m", "soloist"]
+TRACED = [*SOLOIST, "simulate", "central", "--nodes", "2", "--requests", "1@0", "--trace"]
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_a_trace_to_standard_output_cuts_nothing_off(name: str, tmp_path: Path) -> None:
+    """Redirected to a file that holds something already, as `>>` does."""
+    file = tmp_path / "log"
+    file.write_text("before\n")
+    with file.open("a") as out:
+        subprocess.run([*TRACED, name], stdout=out, check=True)
+    text = file.read_text()
+    assert text.startswith("before\n")
+    assert "1 -> 0  Request" in text
+    assert text.index("1 -> 0  Request") < text.index("messages per entry")
+
+
+@pytest.mark.parametrize(
+    "line", ["algorithms --json", "algorithms", "simulate central --entries 20", "--help"]
+)
+def test_a_full_disk_is_one_line(line: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*SOLOIST, *line.split()], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "soloist: cannot write the output: no space is left on the device\n"

@@ -1,0 +1,89 @@
+"""What is loaded, and when: a program that wants a lock should not wait for a laboratory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from soloist.bench import start
+
+LOADED = """
+import json, sys
+{before}
+before = set(sys.modules)
+{code}
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+ALLOWED = {
+    "soloist",
+    "msgspec",
+    "typing_extensions",
+}  # msgspec looks for the last one, and takes it if it is there
+HEAVY = {"matplotlib", "numpy", "scipy", "pyarrow", "distributed", "simpy"}
+
+
+def loaded(code: str, before: str = "pass") -> set[str]:
+    """The modules that some code loads in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(before=before, code=code)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "code", ["import soloist", "from soloist import *", "from soloist import Node, SyncNode"]
+)
+def test_the_library_needs_msgspec_and_the_standard_library_only(code: str) -> None:
+    packages = {name.split(".")[0] for name in loaded(code)}
+    assert {each for each in packages if each not in sys.stdlib_module_names} <= ALLOWED
+
+
+def test_no_algorithm_is_loaded_before_it_is_wanted() -> None:
+    def algorithms(modules: set[str]) -> set[str]:
+        return {m.split(".")[2] for m in modules if m.startswith("soloist.algorithms.") and "._" not in m}
+
+    assert algorithms(loaded("from soloist import Node")) == set()
+    assert algorithms(loaded("from soloist.algorithms import find; find('naimi-trehel')")) == {"naimi_trehel"}
+
+
+def command(line: str) -> set[str]:
+    return loaded(
+        "import contextlib, io; from soloist.cli import main\n"
+        f"with contextlib.redirect_stdout(io.StringIO()): assert main({line.split()!r}) == 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "other"),
+    [
+        (
+            "algorithms",
+            {"soloist.net", "soloist.sim", "soloist.lab", "soloist.check", "soloist.bench", "asyncio"},
+        ),
+        ("simulate central --entries 20", {"soloist.net", "soloist.lab", "soloist.check", "soloist.bench"}),
+        ("compare central lamport --entries 20", {"soloist.net", "soloist.check", "soloist.bench"}),
+        (
+            "check central --nodes 2 --rounds 1",
+            {"soloist.net", "soloist.lab", "soloist.sim.engine", "soloist.bench"},
+        ),
+    ],
+)
+def test_a_command_loads_what_it_needs(line: str, other: set[str]) -> None:
+    modules = command(line)
+    assert modules & other == set()
+    assert {m.split(".")[0] for m in modules} & (HEAVY) == set()
+    if not line.startswith("check"):
+        assert "rich" not in {m.split(".")[0] for m in modules}
+
+
+def test_the_benchmark_measures_pairs() -> None:
+    base, *ours = start.measure(rounds=1)
+    assert (base.code, base.ratio) == ("import asyncio, msgspec", 1.0)
+    assert [row.code for row in ours] == list(start.IMPORTS)
+    assert all(row.seconds > 0 and row.ratio > 0 for row in ours)

@@ -151,6 +151,9 @@ class Instance:
         self.contended = 0
         """How often we shall still look closely, before we take it that no peer wants the lock."""
         self.broken: Exception | None = None
+        """Why nobody here will be let in any more."""
+        self.halted = False
+        """Whether our sites are in a state that no paper knows; then they neither hear nor say anything."""
         self.call_later = call_later
         self.timers: dict[tuple[Site, str], Cancellable] = {}
         self._inbox: list[tuple[Site, Site, Message]] = []
@@ -194,14 +197,17 @@ class Instance:
             raise self.broken
         self.queue.append(ticket)
         self.waiting += 1
-        if self.capacity > 1:
-            self._ask()
-        elif self.first.process.phase is IDLE:  # as there
-            self.asking += 1
-            if sends := self.first.acquire():
-                self._perform(sends)
-        if self.out.entered or self._inbox or self.out.timers:
-            self._settle()
+        try:
+            if self.capacity > 1:
+                self._ask()
+            elif self.first.process.phase is IDLE:  # as there
+                self.asking += 1
+                if sends := self.first.acquire():
+                    self._perform(sends)
+            if self.out.entered or self._inbox or self.out.timers:
+                self._settle()
+        except Exception as error:
+            raise self._halt("a request", error) from error
 
     def withdraw(self, ticket: Ticket) -> None:
         """The caller has gone. If the request is under way, its grant will be given back at once."""
@@ -218,22 +224,31 @@ class Instance:
         ticket.released = True
         site = ticket.site
         del self.inside[site]
-        if not self.waiting or ticket.passed >= self.locality or not self._let_in(site, ticket.passed + 1):
-            port = self.kept = self.ports[site]  # as `_leave`
-            if self.watched:
-                sends = port.release()
-            else:
-                process, out = port.process, self.out
-                process.phase = IDLE
-                process.release()
-                sends, out.sends = out.sends, []
-            if sends:
-                self.kept = None
-                self._perform(sends)
-            if self.waiting:
-                self._ask()
-        if self._inbox or self.out.entered or self.out.timers:
-            self._settle()
+        if self.halted:
+            return
+        try:
+            if (
+                not self.waiting
+                or ticket.passed >= self.locality
+                or not self._let_in(site, ticket.passed + 1)
+            ):
+                port = self.kept = self.ports[site]  # as `_leave`
+                if self.watched:
+                    sends = port.release()
+                else:
+                    process, out = port.process, self.out
+                    process.phase = IDLE
+                    process.release()
+                    sends, out.sends = out.sends, []
+                if sends:
+                    self.kept = None
+                    self._perform(sends)
+                if self.waiting:
+                    self._ask()
+            if self._inbox or self.out.entered or self.out.timers:
+                self._settle()
+        except Exception as error:  # the holder is not to blame
+            self._halt("a release", error)
 
     def fail(self, error: Exception) -> None:
         """Nobody here will ever be let in: tell them, and whoever comes later."""
@@ -247,16 +262,28 @@ class Instance:
         self.queue.clear()
         self.waiting = 0
 
-    def break_off(self, why: str) -> None:
+    def break_off(self, why: str) -> LockError:
         """Something of this lock, a token perhaps, is lost. Callers are told; no other lock is harmed."""
         name = self.lock.partition(":")[2]
         log.error("%r is broken: %s", name, why)
-        self.fail(LockError(f"{name!r} is broken: {why}", name=name))
+        error = LockError(f"{name!r} is broken: {why}", name=name)
+        self.fail(error)
+        return error
+
+    def _halt(self, what: str, error: Exception) -> LockError:
+        """A step has ended half-way: in this state no proof speaks of our sites, so nothing more is done with them."""
+        self.halted = True
+        for left in (self.out.sends, self.out.entered, self.out.timers, self._inbox):
+            left.clear()
+        return self.break_off(f"{what} failed half-way: {error!r}")
 
     # What peers do.
 
     def deliver(self, host: int | None, envelope: Envelope) -> None:
-        """What a node, given by its number, has said to one of our sites."""
+        """What a node, given by its number, has said to one of our sites. What cannot be said is dropped; what fails
+        while our site deals with it breaks the lock."""
+        if self.halted:
+            return
         sender, to, counter, layout = envelope.sender, envelope.to, envelope.counter, self.layout
         port = self.ports.get(to)
         if port is None or not 0 <= sender < layout.sites:
@@ -271,20 +298,23 @@ class Instance:
         if counter > self.counter:
             self.counter = counter
         out = self.out
-        if self.watched:
-            sends = port.deliver(sender, message)
-        else:  # as there, but for a call; the decoder knows no kinds of messages but those that are handled
-            port.handlers[type(message)](port.process, sender, message)
-            sends, out.sends = out.sends, []
-        if sends:
-            self._perform(sends)
-        if self.capacity > 1 or self._inbox or out.timers:
-            self._settle()
-        elif out.entered:  # as there
-            self.asking -= 1
-            if not self._let_in(out.entered.pop()):
-                self._leave(to)
+        try:
+            if self.watched:
+                sends = port.deliver(sender, message)
+            else:  # as there, but for a call; the decoder knows no kinds of messages but those that are handled
+                port.handlers[type(message)](port.process, sender, message)
+                sends, out.sends = out.sends, []
+            if sends:
+                self._perform(sends)
+            if self.capacity > 1 or self._inbox or out.timers:
                 self._settle()
+            elif out.entered:  # as there
+                self.asking -= 1
+                if not self._let_in(out.entered.pop()):
+                    self._leave(to)
+                    self._settle()
+        except Exception as error:
+            self._halt(f"{type(message).__name__} of site {sender}", error)
 
     # Inside.
 
@@ -324,8 +354,11 @@ class Instance:
 
     def _timeout(self, site: Site, name: str) -> None:
         del self.timers[site, name]
-        self._perform(self.ports[site].timeout(name))
-        self._settle()
+        try:
+            self._perform(self.ports[site].timeout(name))
+            self._settle()
+        except Exception as error:
+            self._halt(f"the timer {name!r}", error)
 
     def _let_in(self, site: Site, passed: int = 0) -> bool:
         """Whoever has waited longest, if there is somebody still, gets the place that this site of ours has."""

@@ -9,8 +9,11 @@ from itertools import combinations
 
 import pytest
 
+from soloist.net import MemoryHub, Node
 from soloist.net.birth import Birth, Newborn
 from soloist.net.wire import Muster
+
+from .helpers import run
 
 
 class World:
@@ -193,3 +196,25 @@ def test_whoever_is_bound_says_who_has_to_be_restarted() -> None:
 
 def test_alone_one_is_born_at_once() -> None:
     assert Birth("a", ["a"], Newborn("x", 1)).born
+
+
+@pytest.mark.parametrize("algorithm", ["naimi-trehel", "suzuki-kasami", "raymond-tree", "central", "maekawa"])
+def test_whoever_is_started_again_makes_no_second_token(algorithm: str) -> None:
+    async def main() -> None:
+        hub, peers = MemoryHub(), dict.fromkeys("abc", "")
+
+        def node(name: str) -> Node:
+            return Node(name, peers, algorithm=algorithm, transport=hub.transport(name))
+
+        async with node("b") as b, node("c"):
+            names = [f"n{number}" for number in range(9)]  # tokens begin at all of them
+            async with node("a"):
+                holds = [await b.lock(name, timeout=10).acquire() for name in names]
+            async with node("a") as again:
+                for name in names:
+                    assert await again.lock(name).acquire(timeout=0.01) is None
+                assert "'a' was started again" in again.trouble()
+                assert "'a' was started again" in b.trouble()
+            assert all(hold and hold.valid for hold in holds)
+
+    run(main())

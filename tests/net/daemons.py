@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from soloist.net.client import ControlClient
-from soloist.net.wire import LocalView
+from soloist.net.link.wire import LocalView
+from soloist.net.service.client import ControlClient
 
 from .helpers import ports, run
 

@@ -14,9 +14,9 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import AcquireTimeout, Node, NodeClosed, SyncNode
-from soloist.net.client import ControlClient
-from soloist.net.control import ControlServer
-from soloist.net.wire import Envelope
+from soloist.net.link.wire import Envelope
+from soloist.net.service.client import ControlClient
+from soloist.net.service.control import ControlServer
 
 from .helpers import connected, eventually, log_lines, memory_cluster, memory_nodes, ports, run, tcp_cluster
 

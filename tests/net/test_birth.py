@@ -10,8 +10,8 @@ from itertools import combinations
 import pytest
 
 from soloist.net import MemoryHub, Node
-from soloist.net.birth import Birth, Newborn
-from soloist.net.wire import Muster
+from soloist.net.link.wire import Muster
+from soloist.net.member.birth import Birth, Newborn
 
 from .helpers import run
 

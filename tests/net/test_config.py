@@ -10,7 +10,7 @@ from soloist.cli import main
 from soloist.core import UsageError
 from soloist.core.toml import line_of
 from soloist.net import TLS
-from soloist.net.config import Config, load, parse
+from soloist.net.service.config import Config, load, parse
 
 GOOD = """\
 cluster = "orders"

@@ -22,10 +22,10 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import AcquireTimeout, LockError, NodeClosed, WouldDeadlock
-from soloist.net.client import ControlClient
-from soloist.net.control import ControlServer
-from soloist.net.dialogue import CONTROL_VERSION, Acquire, Hello
-from soloist.net.wire import encode, frame
+from soloist.net.link.wire import encode, frame
+from soloist.net.service.client import ControlClient
+from soloist.net.service.control import ControlServer
+from soloist.net.service.dialogue import CONTROL_VERSION, Acquire, Hello
 
 from .daemons import LOOP, SECONDS, Cluster, alive, cluster, until, waiters
 from .helpers import assert_at_rest, eventually, log_lines, memory_cluster, ports, run
@@ -626,8 +626,8 @@ def test_a_client_that_does_not_read_is_dropped() -> None:
 
 def test_a_second_daemon_on_a_unix_address_is_refused_too(tmp_path: Path) -> None:
     """The claim is a lock on a file, so not even an address that could be taken over lets a second one in."""
-    from soloist.net.config import parse
-    from soloist.net.daemon import claimed
+    from soloist.net.service.config import parse
+    from soloist.net.service.daemon import claimed
 
     directory = Path(tempfile.mkdtemp(prefix="soloist-"))
     member = parse(f'[nodes]\na = "unix:{directory}/a"\n', directory / "cluster.toml").member("a")

@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from soloist.net import Node
-from soloist.net import handshake as hs
-from soloist.net.handshake import Identity
-from soloist.net.layout import Layout
-from soloist.net.wire import Answer, Envelope, LocalView, Question, encode, frame
+from soloist.net.engine.layout import Layout
+from soloist.net.link import handshake as hs
+from soloist.net.link.handshake import Identity
+from soloist.net.link.wire import Answer, Envelope, LocalView, Question, encode, frame
 
 from .helpers import Exclusion, eventually, log_lines, ports, split
 

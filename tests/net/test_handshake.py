@@ -13,11 +13,11 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import Node
-from soloist.net import handshake as hs
-from soloist.net.connection import HANDSHAKE_FRAME
-from soloist.net.handshake import Hello, Identity, Proof, Sorry, Welcome, Who, decode_greeting
-from soloist.net.tcp import STRANGERS
-from soloist.net.wire import MAX_FRAME, VERSION, Batch, encode, frame
+from soloist.net.link import handshake as hs
+from soloist.net.link.connection import HANDSHAKE_FRAME
+from soloist.net.link.handshake import Hello, Identity, Proof, Sorry, Welcome, Who, decode_greeting
+from soloist.net.link.tcp import STRANGERS
+from soloist.net.link.wire import MAX_FRAME, VERSION, Batch, encode, frame
 
 from .helpers import connected, eventually, log_lines, ports, run, split
 

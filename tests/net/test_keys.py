@@ -12,8 +12,8 @@ import pytest
 
 from soloist.cli import main
 from soloist.net import TLS, AcquireTimeout, Node
-from soloist.net.config import load
-from soloist.net.keys import make_keys
+from soloist.net.service.config import load
+from soloist.net.service.keys import make_keys
 
 from .helpers import eventually, log_lines, ports, run
 

@@ -19,13 +19,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from soloist.core import Port, UsageError
 from soloist.net import AcquireTimeout, Node
-from soloist.net import metrics as metrics_module
 from soloist.net import node as node_module
-from soloist.net.logs import JsonLines
-from soloist.net.metrics import Metrics, Spans
-from soloist.net.observer import Observer, Wait
-from soloist.net.recording import TraceRecorder
-from soloist.net.security import Address
+from soloist.net.link.security import Address
+from soloist.net.service.logs import JsonLines
+from soloist.net.telemetry import metrics as metrics_module
+from soloist.net.telemetry.metrics import Metrics, Spans
+from soloist.net.telemetry.observer import Observer, Wait
+from soloist.net.telemetry.recording import TraceRecorder
 
 from .helpers import eventually, log_lines, memory_cluster, memory_nodes, ports, run, split, started
 

@@ -14,8 +14,8 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import MemoryHub, Node
-from soloist.net.instance import FENCE_BITS
-from soloist.net.origin import MAX_EPOCH, DataDirectory, by_clock, counter_of, epoch_of
+from soloist.net.engine.instance import FENCE_BITS
+from soloist.net.member.origin import MAX_EPOCH, DataDirectory, by_clock, counter_of, epoch_of
 
 from .helpers import log_lines, ports, run, split
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from soloist.net import LockError, NodeClosed
-from soloist.net.client import ControlClient
+from soloist.net.service.client import ControlClient
 
 from .helpers import TESTS, ports, run
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from soloist.net.command import Command, Ended
+from soloist.net.service.command import Command, Ended
 
 from .daemons import SOLOIST, Cluster, alive, cluster, held, until, waiters
 from .helpers import run

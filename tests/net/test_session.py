@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from soloist.core import ProtocolError
-from soloist.net.session import MANY, Session
-from soloist.net.wire import Batch, Envelope, Frames, decode_batch, frame
+from soloist.net.link.session import MANY, Session
+from soloist.net.link.wire import Batch, Envelope, Frames, decode_batch, frame
 
 
 def envelope(number: int) -> Envelope:

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from soloist.core import UsageError
-from soloist.net import Node, shortcut
-from soloist.net.security import address
-from soloist.net.tcp import TcpTransport
+from soloist.net import Node
+from soloist.net.link import shortcut
+from soloist.net.link.security import address
+from soloist.net.link.tcp import TcpTransport
 
 from .certificates import Authority
 from .helpers import (
@@ -238,7 +239,7 @@ def test_where_it_leads_to_nothing_the_next_attempt_is_over_tcp(
     loop: Loop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The system may think that a listener belongs to the user who started it, and the listener another thing."""
-    monkeypatch.setattr("soloist.net.connection.same_user", lambda sock: False)
+    monkeypatch.setattr("soloist.net.link.connection.same_user", lambda sock: False)
 
     async def main() -> None:
         with ports("a", "b") as peers:

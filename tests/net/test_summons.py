@@ -12,8 +12,8 @@ from msgspec import Raw
 from soloist.algorithms.naimi_trehel import Request
 from soloist.core import UsageError
 from soloist.net import LockError, MemoryHub, Node
-from soloist.net.layout import Layout
-from soloist.net.wire import Batch, Envelope, Question, decode_batch, encode
+from soloist.net.engine.layout import Layout
+from soloist.net.link.wire import Batch, Envelope, Question, decode_batch, encode
 
 from .helpers import LOOPS, Loop, eventually, log_lines, memory_cluster, run, tcp_cluster
 

@@ -18,9 +18,10 @@ import msgspec
 import pytest
 
 from soloist.core import UsageError
-from soloist.net import AcquireTimeout, LockError, Node, shortcut
-from soloist.net.tcp import TcpTransport
-from soloist.net.wire import MAX_FRAME, Envelope
+from soloist.net import AcquireTimeout, LockError, Node
+from soloist.net.link import shortcut
+from soloist.net.link.tcp import TcpTransport
+from soloist.net.link.wire import MAX_FRAME, Envelope
 
 from .helpers import (
     LOOPS,
@@ -149,7 +150,7 @@ def test_what_was_acknowledged_is_not_kept() -> None:
 def test_a_peer_that_does_not_read_makes_new_requests_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("soloist.net.node.HIGH_WATER", 2000)
 
-    monkeypatch.setattr("soloist.net.tcp.PATIENCE_SECONDS", 3600)  # b shall not come past the proxy
+    monkeypatch.setattr("soloist.net.link.tcp.PATIENCE_SECONDS", 3600)  # b shall not come past the proxy
 
     async def main() -> None:
         with ports("nobody") as nowhere:
@@ -230,7 +231,7 @@ def test_a_restarted_peer_is_refused_and_the_others_go_on() -> None:
 
 
 def test_a_peer_that_is_refused_is_one_line_however_often_it_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soloist.net.tcp.LAST_RETRY", 0.02)
+    monkeypatch.setattr("soloist.net.link.tcp.LAST_RETRY", 0.02)
 
     async def main() -> None:
         with ports("a", "b") as peers:
@@ -283,7 +284,7 @@ def test_what_cannot_be_read_breaks_the_lock_it_is_about_and_nothing_else() -> N
 
 def test_a_peer_that_should_call_and_does_not_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be that only one of two can reach the other."""
-    monkeypatch.setattr("soloist.net.tcp.PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("soloist.net.link.tcp.PATIENCE_SECONDS", 0.05)
 
     async def main() -> None:
         with ports("a", "b", "nobody") as places:

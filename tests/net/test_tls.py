@@ -12,7 +12,7 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import TLS, Node, SyncNode
-from soloist.net.tcp import STRANGERS
+from soloist.net.link.tcp import STRANGERS
 
 from .certificates import Authority
 from .helpers import LOOPS, Exclusion, Loop, connected, eventually, log_lines, ports, run, split, started
@@ -189,7 +189,7 @@ def test_those_who_never_begin_tls_make_room_for_those_who_do(
     authority: Authority, loop: Loop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They count from the moment they are accepted, and not once TLS is up."""
-    monkeypatch.setattr("soloist.net.porch.HANDSHAKE_SECONDS", 3600.0)
+    monkeypatch.setattr("soloist.net.link.porch.HANDSHAKE_SECONDS", 3600.0)
 
     async def main() -> None:
         with ports("a", "b") as two, log_lines() as lines:

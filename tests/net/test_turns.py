@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from soloist.net import Node
-from soloist.net.layout import Layout
+from soloist.net.engine.layout import Layout
 
 from .helpers import Exclusion, eventually, memory_cluster, ports, run, split, start_python, started, stop
 from .proxy import FaultProxy

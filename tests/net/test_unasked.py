@@ -17,8 +17,8 @@ import pytest
 from soloist.algorithms import CATALOGUE
 from soloist.core import Message
 from soloist.net import Hold, LockError, Node
-from soloist.net.layout import Layout
-from soloist.net.wire import Batch, Envelope, decode_batch, encode
+from soloist.net.engine.layout import Layout
+from soloist.net.link.wire import Batch, Envelope, decode_batch, encode
 
 from .helpers import eventually, log_lines, memory_cluster, run
 

@@ -18,7 +18,7 @@ from soloist.net import (
     SyncLock,
     SyncLocks,
 )
-from soloist.net.wire import LocalView
+from soloist.net.link.wire import LocalView
 
 PEERS = {"a": "127.0.0.1:7401", "b": "127.0.0.1:7402"}
 

@@ -16,13 +16,13 @@ import typer
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
 from soloist.core import UsageError
-from soloist.net import keys as key_files
-from soloist.net import logs, runner
-from soloist.net.client import ControlClient, choose
-from soloist.net.config import Config, Member, load
-from soloist.net.dialogue import Holders, Status
 from soloist.net.errors import LockError
-from soloist.net.wire import LocalView
+from soloist.net.link.wire import LocalView
+from soloist.net.service import keys as key_files
+from soloist.net.service import logs, runner
+from soloist.net.service.client import ControlClient, choose
+from soloist.net.service.config import Config, Member, load
+from soloist.net.service.dialogue import Holders, Status
 from soloist.network import duration
 
 DEFAULT_CONFIGS = (Path("cluster.toml"), Path("/etc/soloist/cluster.toml"))
@@ -80,7 +80,7 @@ def node(
 
         soloist node --config cluster.toml --name b --log json --trace b.jsonl
     """
-    from soloist.net import daemon  # nobody else needs all that it loads
+    from soloist.net.service import daemon  # nobody else needs all that it loads
 
     found = read_config(config)
     member = found.member(name)

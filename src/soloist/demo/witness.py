@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from soloist.children import obedient
-from soloist.net.wire import Frames, encode, frame
+from soloist.net.link.wire import Frames, encode, frame
 
 
 class Report(msgspec.Struct, frozen=True, array_like=True):

@@ -11,12 +11,12 @@ from soloist.net.errors import (
     WouldDeadlock,
 )
 from soloist.net.guard import FenceGuard, StaleFence
+from soloist.net.link.security import TLS
+from soloist.net.link.transport import MemoryHub
 from soloist.net.lock import Hold, Lock, Locks, RLock, Semaphore
 from soloist.net.node import Inspection, Node
 from soloist.net.protocols import AsyncLockLike, HoldLike, LockLike
-from soloist.net.security import TLS
 from soloist.net.sync import SyncHold, SyncLock, SyncLocks, SyncNode
-from soloist.net.transport import MemoryHub
 
 __all__ = [
     "TLS",

@@ -9,8 +9,8 @@ from contextvars import ContextVar
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Self
 
+from soloist.net.engine.instance import FENCE_BITS, Ticket
 from soloist.net.errors import LockLost
-from soloist.net.instance import FENCE_BITS, Ticket
 
 if TYPE_CHECKING:
     from soloist.net.lock import Lock

@@ -13,11 +13,11 @@ from soloist.algorithms import CATALOGUE
 from soloist.core import UsageError
 from soloist.net.arguments import check_count, check_name, check_note, check_timeout
 from soloist.net.bodies import Bodies, Place
+from soloist.net.engine.instance import Ticket
+from soloist.net.engine.summons import Summons
 from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned, WouldDeadlock
 from soloist.net.hold import OWNER, Hold, owner
-from soloist.net.instance import Ticket
-from soloist.net.observer import watched
-from soloist.net.summons import Summons
+from soloist.net.telemetry.observer import watched
 
 if TYPE_CHECKING:
     from soloist.net.node import Node

@@ -26,10 +26,7 @@ import msgspec
 from soloist.algorithms import Card, find
 from soloist.core import ProtocolError, UsageError
 from soloist.net.arguments import check_name
-from soloist.net.beginning import Beginning
-from soloist.net.errors import ConfigMismatch, LockError, NodeClosed
-from soloist.net.handshake import Who, incarnation
-from soloist.net.instance import (
+from soloist.net.engine.instance import (
     FENCE_BITS,
     Asleep,
     CallLater,
@@ -39,14 +36,27 @@ from soloist.net.instance import (
     Ticket,
     begins,
 )
-from soloist.net.layout import Layout
+from soloist.net.engine.layout import Layout
+from soloist.net.errors import ConfigMismatch, LockError, NodeClosed
+from soloist.net.link.handshake import Who, incarnation
+from soloist.net.link.security import TLS, address
+from soloist.net.link.tcp import TcpTransport
+from soloist.net.link.transport import Transport
+from soloist.net.link.wire import (
+    Answer,
+    Batch,
+    Control,
+    Envelope,
+    Garbled,
+    LocalView,
+    Muster,
+    Question,
+    Refusal,
+)
 from soloist.net.lock import Hold, Lock, Locks, OnLost, RLock, Semaphore
-from soloist.net.observer import Observer, port_for
-from soloist.net.origin import DataDirectory, by_clock, counter_of, epoch_of
-from soloist.net.security import TLS, address
-from soloist.net.tcp import TcpTransport
-from soloist.net.transport import Transport
-from soloist.net.wire import Answer, Batch, Control, Envelope, Garbled, LocalView, Muster, Question, Refusal
+from soloist.net.member.beginning import Beginning
+from soloist.net.member.origin import DataDirectory, by_clock, counter_of, epoch_of
+from soloist.net.telemetry.observer import Observer, port_for
 
 log = logging.getLogger("soloist.net")
 
@@ -111,7 +121,7 @@ class Node:
 
     `peers` maps the name of every member, this one included, to its address: `host:port` or `unix:/path`. All
     members must be given the same. Beyond this host, `tls` or `secret` is required (or `insecure=True`).
-    Nodes of one user on one host take a shortcut beside their ports (see `soloist.net.shortcut`); with
+    Nodes of one user on one host take a shortcut beside their ports (see `soloist.net.link.shortcut`); with
     `shortcut=False` they use TCP as all others do.
     """
 

@@ -20,11 +20,11 @@ from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from soloist.net.errand import Errand
 from soloist.net.errors import NodeClosed
+from soloist.net.link.security import TLS
+from soloist.net.link.transport import Transport
+from soloist.net.link.wire import LocalView
 from soloist.net.node import Inspection, Node
-from soloist.net.security import TLS
 from soloist.net.sync_lock import OnLost, SyncHold, SyncLock, SyncLocks
-from soloist.net.transport import Transport
-from soloist.net.wire import LocalView
 
 T = TypeVar("T")
 

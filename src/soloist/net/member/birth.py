@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from soloist.net.wire import Muster, encode
+from soloist.net.link.wire import Muster, encode
 
 
 class Newborn(msgspec.Struct, frozen=True, array_like=True):

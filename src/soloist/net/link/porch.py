@@ -12,10 +12,10 @@ import socket
 import ssl
 from typing import TYPE_CHECKING, Self
 
-from soloist.net.connection import HANDSHAKE_SECONDS, Connection
+from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection
 
 if TYPE_CHECKING:
-    from soloist.net.tcp import TcpTransport
+    from soloist.net.link.tcp import TcpTransport
 
 BACKLOG = 100
 OUT_OF_FILES_SECONDS = 0.1
@@ -34,7 +34,7 @@ class Visitor:
     async def _enter(self, context: ssl.SSLContext) -> None:
         loop = asyncio.get_running_loop()
         try:
-            with contextlib.suppress(OSError):  # `soloist.net.security` says why
+            with contextlib.suppress(OSError):  # `soloist.net.link.security` says why
                 await loop.connect_accepted_socket(
                     self._make, self.socket, ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
                 )

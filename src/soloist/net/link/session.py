@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 from soloist.core import ProtocolError
-from soloist.net.wire import Batch, Control, Envelope, encode, frame, length_bytes
+from soloist.net.link.wire import Batch, Control, Envelope, encode, frame, length_bytes
 
 Write = Callable[[bytes], object]
 MANY, MUCH = 64, 1 << 20

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from soloist.core import UsageError
-from soloist.net.config import Config, Member
-from soloist.net.control import ControlServer
-from soloist.net.metrics import Metrics, Spans
+from soloist.net.link.security import address
 from soloist.net.node import Node
-from soloist.net.recording import TraceRecorder
-from soloist.net.security import address
+from soloist.net.service.config import Config, Member
+from soloist.net.service.control import ControlServer
 from soloist.net.sync import new_loop
+from soloist.net.telemetry.metrics import Metrics, Spans
+from soloist.net.telemetry.recording import TraceRecorder
 
 log = logging.getLogger("soloist.net")
 

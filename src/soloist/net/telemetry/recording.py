@@ -13,7 +13,7 @@ import msgspec
 
 from soloist.core import UsageError
 from soloist.core.trace import Step
-from soloist.net.observer import Observer
+from soloist.net.telemetry.observer import Observer
 
 _encode = msgspec.json.Encoder().encode
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from soloist.core import ProtocolError
-from soloist.net import handshake
-from soloist.net.handshake import Hello, Mismatch, Proof, Sorry, Welcome
-from soloist.net.security import check_certificate
-from soloist.net.shortcut import same_user
-from soloist.net.wire import Batch, Frames, Garbled, decode_batch, encode, frame, length_of, salvage
+from soloist.net.link import handshake
+from soloist.net.link.handshake import Hello, Mismatch, Proof, Sorry, Welcome
+from soloist.net.link.security import check_certificate
+from soloist.net.link.shortcut import same_user
+from soloist.net.link.wire import Batch, Frames, Garbled, decode_batch, encode, frame, length_of, salvage
 
 if TYPE_CHECKING:
-    from soloist.net.tcp import Peer, TcpTransport
+    from soloist.net.link.tcp import Peer, TcpTransport
 
 HANDSHAKE_SECONDS = 5.0
 HANDSHAKE_FRAME = 64 * 1024

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import msgspec
 
-from soloist.net.client import ControlClient, RemoteHold
-from soloist.net.command import Command, Ended
 from soloist.net.errors import NodeClosed
-from soloist.net.guardian import NOT_EXECUTABLE
+from soloist.net.service.client import ControlClient, RemoteHold
+from soloist.net.service.command import Command, Ended
+from soloist.net.service.guardian import NOT_EXECUTABLE
 
 KILL_AFTER = 5.0
 """Seconds from the request to stop to the order."""

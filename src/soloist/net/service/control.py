@@ -1,7 +1,7 @@
 """How programs on the same host talk to a daemon: over a Unix socket that only its user may open.
 
 Whatever a client holds belongs to its connection: when that ends, for whatever reason, its locks are released and its
-requests withdrawn. What is said is in `soloist.net.dialogue`.
+requests withdrawn. What is said is in `soloist.net.service.dialogue`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ from typing import Any
 import msgspec
 
 from soloist.core import ProtocolError, SoloistError, UsageError
-from soloist.net.dialogue import (
+from soloist.net.errors import AcquireTimeout, NodeClosed
+from soloist.net.link.wire import Frames, LocalView, encode, frame
+from soloist.net.lock import OWNER, Hold, Lock
+from soloist.net.node import Node
+from soloist.net.service.dialogue import (
     CONTROL_VERSION,
     Acquire,
     AskHolders,
@@ -38,10 +42,6 @@ from soloist.net.dialogue import (
     Welcome,
     decode_request,
 )
-from soloist.net.errors import AcquireTimeout, NodeClosed
-from soloist.net.lock import OWNER, Hold, Lock
-from soloist.net.node import Node
-from soloist.net.wire import Frames, LocalView, encode, frame
 
 log = logging.getLogger("soloist.net")
 

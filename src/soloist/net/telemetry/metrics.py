@@ -18,10 +18,10 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from soloist.core import UsageError
 from soloist.net.errors import AcquireTimeout
+from soloist.net.link.security import Address, address
 from soloist.net.lock import Hold
 from soloist.net.node import Node
-from soloist.net.observer import Observer, Wait
-from soloist.net.security import Address, address
+from soloist.net.telemetry.observer import Observer, Wait
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer

@@ -20,13 +20,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from soloist.core import ProtocolError, UsageError
-from soloist.net import shortcut as shortcuts
-from soloist.net.connection import HANDSHAKE_SECONDS, Connection
-from soloist.net.handshake import Hello, Identity
-from soloist.net.porch import Porch, Visitor
-from soloist.net.security import TLS, Address
-from soloist.net.session import Session
-from soloist.net.transport import Link, Meeting, Receive
+from soloist.net.link import shortcut as shortcuts
+from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection
+from soloist.net.link.handshake import Hello, Identity
+from soloist.net.link.porch import Porch, Visitor
+from soloist.net.link.security import TLS, Address
+from soloist.net.link.session import Session
+from soloist.net.link.transport import Link, Meeting, Receive
 
 log = logging.getLogger("soloist.net")
 

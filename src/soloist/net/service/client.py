@@ -13,8 +13,10 @@ import msgspec
 
 from soloist.core import ProtocolError, UsageError
 from soloist.net import errors
-from soloist.net.config import Config, Member
-from soloist.net.dialogue import (
+from soloist.net.errors import AcquireTimeout, LockError, NodeClosed
+from soloist.net.link.wire import Frames, LocalView, encode, frame
+from soloist.net.service.config import Config, Member
+from soloist.net.service.dialogue import (
     CONTROL_VERSION,
     Acquire,
     AskHolders,
@@ -32,8 +34,6 @@ from soloist.net.dialogue import (
     Welcome,
     decode_reply,
 )
-from soloist.net.errors import AcquireTimeout, LockError, NodeClosed
-from soloist.net.wire import Frames, LocalView, encode, frame
 
 WELCOME_SECONDS = 5.0
 ANSWER_FRAME = 64 * 1024 * 1024

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from soloist.net import guardian
+from soloist.net.service import guardian
 
 KILLED_SECONDS = 5.0
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from soloist.core import UsageError
-from soloist.net.handshake import Mismatch, Who, check_config
-from soloist.net.wire import Batch, Control, Envelope, decode_batch, encode
+from soloist.net.link.handshake import Mismatch, Who, check_config
+from soloist.net.link.wire import Batch, Control, Envelope, decode_batch, encode
 
 Receive = Callable[[str, list[Batch]], None]
 """Called with the name of a peer and all that it is known to have said, in order, never twice.
@@ -21,7 +21,7 @@ Link = Callable[[list[Envelope], list[Control]], int]
 
 
 class Meeting(Protocol):
-    """What a transport asks and tells of those whom it finds. See `soloist.net.beginning`."""
+    """What a transport asks and tells of those whom it finds. See `soloist.net.member.beginning`."""
 
     who: Who
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from soloist.net.birth import Birth, Newborn
+from soloist.net.engine.instance import Ticket
 from soloist.net.errors import ConfigMismatch
-from soloist.net.handshake import Who
-from soloist.net.instance import Ticket
-from soloist.net.wire import Control, Envelope, Muster
+from soloist.net.link.handshake import Who
+from soloist.net.link.wire import Control, Envelope, Muster
+from soloist.net.member.birth import Birth, Newborn
 
 log = logging.getLogger("soloist.net")
 

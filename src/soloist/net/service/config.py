@@ -25,8 +25,8 @@ import msgspec
 from soloist.algorithms import find
 from soloist.core import UsageError, unknown
 from soloist.core.toml import Document, Keys
+from soloist.net.link.security import TLS, Address, address
 from soloist.net.node import Node
-from soloist.net.security import TLS, Address, address
 
 T = TypeVar("T")
 Text = Annotated[str, msgspec.Meta(min_length=1)]

@@ -15,7 +15,7 @@ import socket
 import struct
 import sys
 
-from soloist.net.security import Address
+from soloist.net.link.security import Address
 
 _CREDENTIALS = struct.Struct("3i")
 """Process, user and group: what the system knows of the other end."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from soloist.net.wire import LocalView
+from soloist.net.link.wire import LocalView
 
 CONTROL_VERSION = 1
 

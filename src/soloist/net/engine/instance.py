@@ -20,10 +20,10 @@ import msgspec
 
 from soloist.algorithms import Card, Size
 from soloist.core import IDLE, Message, Outbox, Port, Process, ProtocolError, Send, Site
+from soloist.net.engine.layout import Layout
+from soloist.net.engine.summons import Summons
 from soloist.net.errors import LockError
-from soloist.net.layout import Layout
-from soloist.net.summons import Summons
-from soloist.net.wire import Envelope
+from soloist.net.link.wire import Envelope
 
 log = logging.getLogger("soloist.net")
 

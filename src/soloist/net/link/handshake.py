@@ -15,7 +15,7 @@ from collections.abc import Collection
 import msgspec
 
 from soloist.core import ProtocolError
-from soloist.net.wire import VERSION, encode
+from soloist.net.link.wire import VERSION, encode
 
 
 class Who(msgspec.Struct, frozen=True, array_like=True):

@@ -77,7 +77,7 @@ class Refusal(msgspec.Struct, frozen=True, array_like=True, tag="no", gc=False):
 
 
 class Muster(msgspec.Struct, frozen=True, array_like=True, tag="muster", gc=False):
-    """Those whom I have met, as a digest, and whether I am bound to them. See `soloist.net.birth`."""
+    """Those whom I have met, as a digest, and whether I am bound to them. See `soloist.net.member.birth`."""
 
     company: bytes
     bound: bool

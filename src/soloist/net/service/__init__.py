@@ -1,0 +1,1 @@
+"""A node as a daemon, and the programs that use one."""

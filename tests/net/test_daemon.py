@@ -204,7 +204,10 @@ WORK = "until [ -e go ]; do sleep 0.02; done; echo done"
 
 def test_a_daemon_that_is_stopped_lets_its_holders_finish_first() -> None:
     """Nobody else is let in there meanwhile, and it says that it is leaving; then the other node gets the lock."""
-    with cluster("a", "b") as found:
+    with cluster("a", "b", start=False) as found:
+        found.daemon("a", "--grace", "120")  # the commands below need time to start
+        found.daemon("b")
+        found.ready("a", "b")
         holder = found.hold("x", "--name", "a", script=WORK)
         waiting = found.start("run", "x", "--name", "b", "--", "sh", "-c", "echo $SOLOIST_FENCE")
         until(lambda: waiters(found, "x") == {"b": 1}, "b waits")

@@ -137,13 +137,13 @@ def test_wrong_arguments_leave_links_and_plain_locks_alone() -> None:
 def test_the_largest_semaphore_works_and_peers_cannot_ask_for_a_larger_one() -> None:
     async def main() -> None:
         async with memory_cluster("ab", semaphore_algorithm="partitioned") as (a, b):
-            assert a.most_permits == 1000
+            assert a.table.most_permits == 1000
             async with a.semaphore("g", 1000), b.semaphore("g", 1000):
                 pass
             with log_lines() as lines:
                 asking = Envelope("semaphore:huge", 1001, a.epoch, 0, 0, 1001, b"\x92\xa7Request\x01")  # type: ignore[arg-type]
-                a._outgoing.append((1, asking))
-                a._flush_soon()
+                a.outgoing.sends.append((1, asking))
+                a.outgoing.flush_soon()
                 await eventually(lambda: lines, "it is refused")
             assert "1000 is the most" in lines[0]
             assert "semaphore:huge" not in b.instances
@@ -153,7 +153,7 @@ def test_the_largest_semaphore_works_and_peers_cannot_ask_for_a_larger_one() -> 
 
 def test_the_more_nodes_the_smaller_the_largest_semaphore() -> None:
     largest = [
-        memory_nodes([f"n{number}" for number in range(nodes)])[0].most_permits for nodes in (1, 4, 50)
+        memory_nodes([f"n{number}" for number in range(nodes)])[0].table.most_permits for nodes in (1, 4, 50)
     ]
     assert largest == [2000, 500, 40]
 

@@ -959,7 +959,7 @@ def test_locks_that_nobody_uses_sleep_and_wake_up_as_they_were(
     algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each name is used again and again by nodes in turn, with room for three only."""
-    monkeypatch.setattr("soloist.net.node.MOST_AWAKE", 3)
+    monkeypatch.setattr("soloist.net.engine.table.MOST_AWAKE", 3)
 
     async def body() -> None:
         async with memory_cluster(algorithm=algorithm) as nodes:
@@ -978,7 +978,7 @@ def test_locks_that_nobody_uses_sleep_and_wake_up_as_they_were(
 
 
 def test_what_is_in_use_does_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soloist.net.node.MOST_AWAKE", 2)
+    monkeypatch.setattr("soloist.net.engine.table.MOST_AWAKE", 2)
 
     async def body() -> None:
         async with memory_cluster() as nodes:
@@ -1029,10 +1029,10 @@ def test_whoever_held_a_lock_for_long_steps_aside_when_it_is_handed_over(
         yields.append(None)
         time.sleep(takes)
 
-    monkeypatch.setattr("soloist.net.node.sched_yield", sched_yield)
-    monkeypatch.setattr("soloist.net.node.LONG_HOLD", least)
-    monkeypatch.setattr("soloist.net.node.LONG_ASIDE", takes / 2 or 60)
-    monkeypatch.setattr("soloist.net.node.STAY_SECONDS", 60)
+    monkeypatch.setattr("soloist.net.engine.turns.sched_yield", sched_yield)
+    monkeypatch.setattr("soloist.net.engine.turns.LONG_HOLD", least)
+    monkeypatch.setattr("soloist.net.engine.turns.LONG_ASIDE", takes / 2 or 60)
+    monkeypatch.setattr("soloist.net.engine.turns.STAY_SECONDS", 60)
 
     async def hand_over(a: Node, b: Node) -> int:
         hold = await a.lock("x").acquire()

@@ -159,8 +159,10 @@ def test_a_failure_on_the_way_keeps_nobody_asleep(monkeypatch: pytest.MonkeyPatc
             def fails() -> None:
                 raise RuntimeError
 
-            monkeypatch.setattr(b, "_send_all", fails)
-            b._control["a"] = [Question(1, "x")]  # so that there is something to send when the lock comes
+            monkeypatch.setattr(b.outgoing, "send_all", fails)
+            b.outgoing.control["a"] = [
+                Question(1, "x")
+            ]  # so that there is something to send when the lock comes
             await held.release()
             taken = await asyncio.wait_for(waiting, 5)
             monkeypatch.undo()
@@ -177,7 +179,7 @@ def test_what_a_peer_makes_us_say_that_cannot_be_said_harms_no_other_lock() -> N
                 async with a.lock(name):
                     pass
             a.instances["lock:x"].first.process.C = 2**64 - 1  # type: ignore[attr-defined]
-            a._eager = 0
+            a.outgoing.eager = 0
             asking = asyncio.create_task(a.lock("x").acquire())
             again = asyncio.create_task(a.lock("y").acquire())  # in the same turn, so in the same batch
             hold = await asyncio.wait_for(again, 5)
@@ -208,7 +210,7 @@ def test_a_peer_that_speaks_of_a_site_that_is_nowhere_harms_no_other_lock(site: 
             request = Envelope(f"lock:{bad}", 1, a.epoch, 0, sender=0, to=2, body=Raw(encode(Request(site))))
             asyncio.get_running_loop().call_soon(a._receive, "b", [Batch(1, 0, [request], [])])
             await asyncio.sleep(0)
-            a._eager = 0  # so that all that is said in this turn leaves together
+            a.outgoing.eager = 0  # so that all that is said in this turn leaves together
             with log_lines() as lines:
                 for hold in held:
                     assert hold
@@ -254,10 +256,10 @@ def test_a_failure_on_the_way_keeps_nothing_back(monkeypatch: pytest.MonkeyPatch
                 key=lambda pair: not pair[1].token,  # type: ignore[attr-defined]
             )
             waiting = asyncio.create_task(there.lock("x").acquire())
-            there._eager = 0
+            there.outgoing.eager = 0
             await asyncio.sleep(0)
-            [(_, envelope)] = there._outgoing
-            there._outgoing.clear()
+            [(_, envelope)] = there.outgoing.sends
+            there.outgoing.sends.clear()
             [sealed] = [decode_batch(encode(Batch(1, 0, [envelope], [Question(1, "x")])))]
             monkeypatch.setattr(here, "_heard", lambda peer, said: 1 / 0)
             loop.call_soon(here._receive, there.name, [sealed])

@@ -148,7 +148,7 @@ def test_what_was_acknowledged_is_not_kept() -> None:
 
 
 def test_a_peer_that_does_not_read_makes_new_requests_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soloist.net.node.HIGH_WATER", 2000)
+    monkeypatch.setattr("soloist.net.engine.outgoing.HIGH_WATER", 2000)
 
     monkeypatch.setattr("soloist.net.link.tcp.PATIENCE_SECONDS", 3600)  # b shall not come past the proxy
 

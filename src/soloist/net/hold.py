@@ -59,7 +59,7 @@ class Hold:
         self._tickets = tickets
         self.fence = tickets[0].fence if len(tickets) == 1 else max(ticket.fence for ticket in tickets)
         node, lock = self._node, self.key[0]
-        self.since = node.entered = time.monotonic()
+        self.since = node.turns.entered = time.monotonic()
         if not node.usable:  # closed between the grant and now
             node.check_usable()
         node.stats.entries += 1
@@ -135,13 +135,13 @@ class Hold:
         for ticket in tickets:
             node.release(self.key[0], ticket)
         if node.stats.batches_sent != sent:
-            node.step_aside(self.since)
-        node.forget(self)
+            node.turns.step_aside(self.since)
+        node.table.forget(self)
 
     def _leave_to_the_others(self) -> None:
         """There are more holds of this grant: with the last of them it ends."""
         self._tickets[0].shares -= 1
-        self._node.forget(self, last=False)
+        self._node.table.forget(self, last=False)
 
     def lose(self, why: str) -> None:
         """The lock is gone. Tell the body, in the way it asked for.
@@ -154,7 +154,7 @@ class Hold:
         if self._tickets[0].shares > 1:
             self._leave_to_the_others()
         else:
-            self._node.forget(self)
+            self._node.table.forget(self)
         elsewhere = self._task and self._task is not asyncio.current_task() and not self._task.done()
         if self._in_body and self._lock.on_lost == "cancel" and self._task and elsewhere:
             self._cancelled_body = True

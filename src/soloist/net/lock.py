@@ -72,7 +72,7 @@ class Lock:
 
     async def release(self) -> None:
         """Give back the newest hold of this task."""
-        hold = self.node.held_by(self.instance_name, owner())
+        hold = self.node.table.held_by(self.instance_name, owner())
         if hold is None:
             raise NotOwned(f"this task does not hold {self.name!r}", name=self.name)
         await hold.release()
@@ -93,21 +93,21 @@ class Lock:
         if not node.usable:
             node.check_usable()
         hold = Hold(self)
-        if name in node.holds and self.capacity == 1 and node.held_by(name, hold.key[1]):
+        if name in node.holds and self.capacity == 1 and node.table.held_by(name, hold.key[1]):
             raise WouldDeadlock(
                 f"this task holds {self.name!r} already and would wait for itself; rlock() allows that",
                 name=self.name,
             )
-        if timeout == 0 and node.inside(name) + self.permits > self.capacity:
+        if timeout == 0 and node.table.inside(name) + self.permits > self.capacity:
             await asyncio.sleep(0)  # who tries again and again must not keep the holder from leaving
             raise self._timed_out(0)
         instance = node.instances.get(name)
-        if node.entered >= node.turn_due or (
-            instance and instance.unheard > node.locality and node.deaf(instance)
+        if node.turns.entered >= node.turns.due or (
+            instance and instance.unheard > node.table.locality and node.turns.deaf(instance)
         ):
             await node.listen()
         ticket = None
-        if self.permits == 1 and not node.behind:
+        if self.permits == 1 and not node.outgoing.behind:
             ticket = Ticket()
             node.request(name, self.capacity, ticket)
             if ticket.fence:  # it was here, and free: nothing that waiting needs is made
@@ -231,7 +231,7 @@ class RLock(Lock):
 
     async def acquire_or_raise(self, timeout: float | None) -> Hold:
         self.node.check_usable()
-        if held := self.node.held_by(self.instance_name, owner()):
+        if held := self.node.table.held_by(self.instance_name, owner()):
             check_timeout(timeout)
             return Hold(self).joins(held)
         return await super().acquire_or_raise(timeout)
@@ -257,9 +257,9 @@ class Semaphore(Lock):
         value, permits = check_count("a semaphore's value", value), check_count("permits", permits)
         if value < 1:
             raise UsageError(f"a semaphore's value must be at least 1, not {value}")
-        if value > node.most_permits:
+        if value > node.table.most_permits:
             raise UsageError(
-                f"a semaphore's value is at most {node.most_permits} among {len(node.members)} nodes, not {value}: "
+                f"a semaphore's value is at most {node.table.most_permits} among {len(node.members)} nodes, not {value}: "
                 "each permit is a site at every node"
             )
         if not 1 <= permits <= value:
@@ -366,7 +366,7 @@ class Locks:
 
 def _by_name(kind: type[Lock], node: str, name: str, settings: dict[str, Any]) -> Lock:
     """A lock unpickled: it belongs to the node of that name in this process."""
-    from soloist.net.node import local_node
+    from soloist.net.registry import local_node
 
     return kind(local_node(node), name, **settings)
 

@@ -214,7 +214,7 @@ class SyncLock(Entered):
 
     def release(self) -> None:
         """Give back the newest hold of this thread."""
-        hold = self._node.node.held_by(self._lock.instance_name, threading.current_thread())
+        hold = self._node.node.table.held_by(self._lock.instance_name, threading.current_thread())
         if hold is None:
             raise NotOwned(f"this thread does not hold {self.name!r}", name=self.name)
         try:

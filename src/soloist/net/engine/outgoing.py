@@ -1,0 +1,142 @@
+"""What leaves a node, and when: one batch per peer for all that is said in one turn of the loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from soloist.net.engine.instance import Effects
+from soloist.net.link.transport import Transport
+from soloist.net.link.wire import Control, Envelope
+
+HIGH_WATER = 8 * 1024 * 1024
+"""Bytes that a peer may leave unacknowledged before new requests wait."""
+MOST_ENVELOPES = 256
+"""In one batch: with names and tokens of any sane length it fits into a frame."""
+EAGER = 2
+"""How often in a row callers are not made to wait: for a release, and the request of whoever asks again.
+
+What callers say first leaves at once, the rest together at the end of this turn of the loop. So a lock is handed
+over without delay, and whoever uses many locks at a time still sends few batches.
+"""
+ROOM_SECONDS = 0.01
+"""How often a peer that is far behind is looked at."""
+
+
+@dataclass(slots=True)
+class Stats:
+    """Counts since the node started."""
+
+    entries: int = 0
+    messages_sent: int = 0
+    messages_received: int = 0
+    batches_sent: int = 0
+
+
+class Outgoing:
+    """Messages of locks go by the number of a member, control messages by its name."""
+
+    loop: asyncio.AbstractEventLoop
+    """Once the node is started."""
+
+    def __init__(
+        self,
+        members: Sequence[str],
+        me: int,
+        transport: Transport,
+        effects: Effects,
+        unwritable: Callable[[str, str], None],
+    ) -> None:
+        self.members, self.me, self.transport = members, me, transport
+        self.numbers = {member: number for number, member in enumerate(members)}
+        self.links = {
+            number: transport.link(member) for member, number in self.numbers.items() if number != me
+        }
+        self.stats = Stats()
+        self.sends, self.control = effects.sends, dict[str, list[Control]]()
+        self.unwritable = unwritable
+        """Told of a lock of which something could not be written, and why."""
+        self.eager = EAGER
+        self.flushing = False
+        """Whether a flush will come."""
+        self.hearing = False
+        """Whether what a peer has said is being dealt with; a flush comes at its end."""
+        self.closed = False
+        self.behind: set[str] = set()
+        """Peers that have left much unacknowledged."""
+
+    def say(self, peer: str, control: Control) -> None:
+        self.control.setdefault(peer, []).append(control)
+        self.flush_soon()
+
+    def say_to_all(self, envelope: Envelope) -> None:
+        self.sends += [(host, envelope) for host in self.links]
+        self.flush_soon()
+
+    def after_call(self) -> None:
+        """A caller has asked, or given back; what that made us say leaves at once, or soon."""
+        if self.sends:
+            if self.eager:
+                self.eager -= 1
+                self.send_all()
+            else:
+                self.flush_soon()
+
+    def flush_soon(self) -> None:
+        if not (self.flushing or self.hearing):
+            self.flushing = True
+            self.loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """The end of a turn, or of what a peer has said."""
+        self.flushing = False
+        self.eager = EAGER
+        if not self.closed and (self.sends or self.control):
+            self.send_all()
+
+    def send_all(self) -> None:
+        sends = self.sends
+        if len(sends) == 1:  # the rule
+            host, envelope = sends.pop()
+            self._send(host, [envelope])
+        elif sends:
+            by_host: dict[int, list[Envelope]] = {}
+            for host, envelope in sends:
+                by_host.setdefault(host, []).append(envelope)
+            sends.clear()
+            for host, envelopes in by_host.items():
+                for start in range(0, len(envelopes), MOST_ENVELOPES):
+                    self._send(host, envelopes[start : start + MOST_ENVELOPES])
+        if self.control:
+            control_of, self.control = self.control, {}
+            for peer, control in control_of.items():
+                send = self.links[self.numbers[peer]]
+                for each in control:
+                    send([], [each])
+
+    def _send(self, host: int, envelopes: list[Envelope]) -> None:
+        try:
+            backlog = self.links[host](envelopes, [])
+        except (OverflowError, TypeError, ValueError) as error:
+            self._send_what_can_be_sent(host, envelopes, error)
+            return
+        self.stats.messages_sent += len(envelopes)
+        self.stats.batches_sent += 1
+        if backlog > HIGH_WATER:
+            self.behind.add(self.members[host])
+
+    def _send_what_can_be_sent(self, host: int, envelopes: list[Envelope], error: Exception) -> None:
+        """A peer that counts beyond all measure makes us say what cannot be written; that harms no other lock."""
+        if len(envelopes) == 1:
+            me, peer = self.members[self.me], self.members[host]
+            self.unwritable(envelopes[0].lock, f"{me} cannot write a message to {peer}: {error!r}")
+            return
+        for envelope in envelopes:
+            self._send(host, [envelope])
+
+    async def room(self) -> None:
+        """Wait while a peer is far behind: a request more would only make it worse."""
+        while self.behind and not self.closed:
+            await asyncio.sleep(ROOM_SECONDS)
+            self.behind = {peer for peer in self.behind if self.transport.backlog(peer) > HIGH_WATER}

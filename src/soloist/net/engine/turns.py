@@ -1,0 +1,87 @@
+"""Who gets the processor: callers that are let in, peers that want to be heard, processes that wait for ours."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+
+from soloist.net.engine.instance import Effects, Instance
+from soloist.net.link.transport import Transport
+
+sched_yield = getattr(os, "sched_yield", lambda: None)
+
+LONG_HOLD = 0.001
+"""Seconds. After a hold of that length, or more, we step aside when the lock is handed over."""
+LONG_ASIDE, STAY_SECONDS = 0.001, 1.0
+"""Seconds. If stepping aside takes longer than the first, others want the processor as well, and it is not done again
+for the second."""
+TURN_SECONDS = 0.005
+"""How long callers who find their lock here may go on before the loop has a turn, whatever there is to read: whoever
+connects, whoever is dialled and whatever a timer is for needs turns, too."""
+LISTEN_TURNS = 4
+"""How many turns of the loop what has arrived may take to be read; two are the rule."""
+
+
+class Turns:
+    """The turns of one node's loop, and of its process."""
+
+    def __init__(self, transport: Transport, effects: Effects) -> None:
+        self.transport = transport
+        self.roused = effects.roused
+        self.entered = 0.0
+        """When somebody here was last let in."""
+        self.due = TURN_SECONDS
+        """From when on whoever comes next lets the loop have a turn."""
+        self._stays_until = 0.0
+        """When we may step aside again."""
+
+    def rouse_soon(self) -> None:
+        """Let those go on who need wait no longer, in the next turn of the loop."""
+        callers = self.roused[:]
+        self.roused.clear()
+        for caller in callers:
+            caller.wake_soon()
+
+    def rouse_now(self) -> None:
+        """Let them go on here and now: only where no task is running."""
+        while self.roused:
+            caller = self.roused.pop(0)
+            if wake := caller.wake:
+                caller.context.run(wake, caller)
+
+    def deaf(self, instance: Instance) -> bool:
+        """Callers here have taken this lock so often in a row that it is time to look: does somebody else want it?
+
+        A caller that finds the lock here takes it without a turn of the loop. If it did nothing else, no peer
+        would be heard any more.
+        """
+        instance.unheard = 0
+        if self.transport.unread():
+            return True
+        if not instance.contended:
+            return False
+        instance.contended -= 1
+        sched_yield()  # whoever wants it may be about to say so, and wait for this processor
+        return self.transport.unread()
+
+    async def listen(self) -> None:
+        """Let what peers have said be read."""
+        for _ in range(LISTEN_TURNS):
+            await asyncio.sleep(0)
+            if not self.transport.unread():
+                break
+        self.due = time.monotonic() + TURN_SECONDS
+
+    def step_aside(self, since: float) -> None:
+        """A lock that was held since then is on its way to another process. Let that one run, if it is here.
+
+        On one host it is woken on our own processor, as a rule, and would wait there until we have nothing more to
+        do. Not after short holds: where many want a lock again and again, whoever steps aside before it asks again
+        comes too late.
+        """
+        now = time.monotonic()
+        if now - since >= LONG_HOLD and now >= self._stays_until:
+            sched_yield()
+            if time.monotonic() - now > LONG_ASIDE:
+                self._stays_until = now + STAY_SECONDS

@@ -264,6 +264,7 @@ GARBAGE = {
     "too short": frame(encode([1, "soloist"])),
     "wrong types": frame(encode(["1", 2, 3, 4, 5, 6, 7, 8])),
     "empty": frame(b""),
+    "a line break": frame(encode(["hello\nFATAL: fake line"])),
     "deep": frame(b"\x91" * 4000),
     "bad text": frame(b"\x98\x01\xa2\xff\xfe"),
     "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -280,6 +281,7 @@ def test_garbage_closes_its_connection_with_one_line(kind: str) -> None:
             await stranger.closed()
             assert len(lines) == 1, lines
             assert "closed the connection to a stranger" in lines[0]
+            assert "\n" not in lines[0]
 
     run(main())
 

@@ -193,8 +193,7 @@ class Connection(asyncio.BufferedProtocol):
         """Words, for our users: what follows from them is decided by what we found out ourselves."""
         name = self.dialled.name if self.dialled else self.theirs.who.node if self.theirs else ""
         if name in self.owner.peers:
-            why = "".join(each if each.isprintable() else "?" for each in sorry.why[:MOST_WORDS])
-            self.owner.trouble(name, why, sorry.mismatch and self.proven)
+            self.owner.trouble(name, sorry.why[:MOST_WORDS], sorry.mismatch and self.proven)
         self.hang_up()
 
     # Batches.
@@ -262,6 +261,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def _where(self) -> str:
         return str(self.wire.get_extra_info("peername") or "a socket") if self.wire else ""
+
+
+def printable(words: str) -> str:
+    """What others have said, or made us say, on one line and without tricks."""
+    return "".join(each if each.isprintable() else "?" for each in words)
 
 
 def _tune(sock: Any) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 
 from soloist.core import ProtocolError, UsageError
 from soloist.net.link import shortcut as shortcuts
-from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection
+from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection, printable
 from soloist.net.link.handshake import Hello, Identity
 from soloist.net.link.porch import Porch, Visitor
 from soloist.net.link.security import TLS, Address
@@ -276,7 +276,7 @@ class TcpTransport:
 
     def trouble(self, name: str, why: str, mismatch: bool = False) -> None:
         """There is no link to that peer, for a reason that is said once, and told to those who wait."""
-        peer = self.peers[name]
+        peer, why = self.peers[name], printable(why)
         if peer.connection:
             return  # somebody else, or an attempt that came too late
         if why != peer.trouble:
@@ -286,7 +286,7 @@ class TcpTransport:
 
     def warn(self, what: str, where: str = "") -> None:
         """Log it, once in a while. From where it came may differ each time."""
-        now = time.monotonic()
+        now, what = time.monotonic(), printable(what)
         if now - self.warned.get(what, -REPEAT_SECONDS) < REPEAT_SECONDS:
             return
         if len(self.warned) >= MOST_REPEATED:

@@ -42,6 +42,12 @@ class Birth:
         """What is to be said, and to whom."""
         self._said: Muster | None = None
         self._heard: dict[str, Muster] = {}
+        self._company = b""
+        """Those whom we have met, once that is everybody."""
+        self._agreed: set[str] = set()
+        """Those who have met the same."""
+        self._bound: set[str] = set()
+        """Those of them who are bound to it."""
         self._go_on()
 
     def refusal(self, peer: str, theirs: Newborn) -> str | None:
@@ -57,16 +63,33 @@ class Birth:
         """There is a link to that peer. It may be another process than the one that we met before."""
         if self.refusal(peer, theirs):
             raise ValueError("whoever is refused is not met")
-        if self.met.get(peer) != theirs:
-            self.met[peer] = theirs
-            self._heard.pop(peer, None)
-            if self._said:
-                self.sends.append((peer, self._said))
+        if self.met.get(peer) == theirs:
+            return
+        self.met[peer] = theirs
+        self._heard.pop(peer, None)
+        if self._said:
+            self.sends.append((peer, self._said))
+        if len(self.met) == len(self.members):
+            self._company = _digest(self.met)
+            self._agreed, self._bound = set(), set()
+            for each, said in self._heard.items():
+                self._count(each, said)
         self._go_on()
 
     def hear(self, peer: str, said: Muster) -> None:
         self._heard[peer] = said
+        self._count(peer, said)
         self._go_on()
+
+    def _count(self, peer: str, said: Muster) -> None:
+        """All of them are counted as they come: a large cluster says a great deal before it begins."""
+        if said.company == self._company:
+            self._agreed.add(peer)
+            if said.bound:
+                self._bound.add(peer)
+        else:
+            self._agreed.discard(peer)
+            self._bound.discard(peer)
 
     @property
     def absent(self) -> list[str]:
@@ -79,17 +102,16 @@ class Birth:
         return max(newborn.origin for newborn in self.met.values())
 
     def _go_on(self) -> None:
-        if self.born or self.absent:
+        others = len(self.members) - 1
+        if self.born or len(self.met) <= others:
             return
-        others = [name for name in self.members if name != self.me]
-        heard = [self._heard.get(name) for name in others]
-        company = _digest(self.met)
-        self.bound = self.bound or all(each and each.company == company for each in heard)
-        said = Muster(company, self.bound)
+        self._company = self._company or _digest(self.met)
+        self.bound = self.bound or len(self._agreed) == others
+        said = Muster(self._company, self.bound)
         if said != self._said:
             self._said = said
-            self.sends += [(name, said) for name in others]
-        self.born = self.bound and all(each == said for each in heard)
+            self.sends += [(name, said) for name in self.members if name != self.me]
+        self.born = self.bound and len(self._bound) == others
 
 
 def _digest(company: Mapping[str, Newborn]) -> bytes:

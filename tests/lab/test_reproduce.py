@@ -119,7 +119,7 @@ def test_without_a_name_it_lists_the_papers(capsys: pytest.CaptureFixture[str]) 
     ("arguments", "complaint"),
     [
         ("lodha", "unknown paper 'lodha'"),
-        ("survey --seeds 0", "--seeds must be at least 1"),
+        ("survey --seeds 0", "--seeds must be from 1 to 1000"),
         ("survey --scale 0", "--scale must be above 0"),
         ("survey --out README.md", "it is a file, not a directory"),
         ("survey --executor dask://127.0.0.1:1", "no Dask scheduler answers at 127.0.0.1:1"),

@@ -150,16 +150,17 @@ def test_nobody_can_acknowledge_what_was_never_sent(claim: int) -> None:
         session.resume(claim)
 
 
-def test_nobody_can_ask_again_for_what_was_acknowledged() -> None:
+@pytest.mark.parametrize("claim", [0, 1, 2])
+def test_what_was_acknowledged_is_not_sent_again(claim: int) -> None:
+    """What the peer said of itself may be older than what it acknowledged since, over another connection."""
     session = Session()
     for _ in range(3):
         session.send([], [])
     session.accept(Batch(0, 2, [], []))
-    for claim in (-1, 0, 1):
-        with pytest.raises(ProtocolError, match="says it has"):
-            session.resume(claim)
+    with pytest.raises(ProtocolError, match="says it has"):
+        session.resume(-1)
     written: list[bytes] = []
-    session.resume(2)
+    session.resume(claim)
     session.go_on(written.append)
     assert [decode_batch(framed[4:]).number for framed in written] == [3]
 

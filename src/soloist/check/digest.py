@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from soloist.core import Process
+from soloist.core import Process, unknown
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.Lambda
 IGNORED = {"ctx", "kind", "type_comment", "type_params"}
@@ -122,7 +122,7 @@ class Reading:
 def _goes_by_name(thing: Any) -> bool:
     if isinstance(thing, type) and issubclass(thing, Process | BaseException):
         return not issubclass(thing, Process)
-    return _top(thing) in LIBRARIES
+    return _top(thing) in LIBRARIES or thing is unknown  # which makes an error
 
 
 def _top(thing: Any) -> str:

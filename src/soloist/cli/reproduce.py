@@ -20,6 +20,8 @@ from soloist.lab.report import Report as Findings
 from soloist.lab.reproduce import PAPERS, Paper, find_paper
 from soloist.lab.workbench import Workbench
 
+MOST_SEEDS = 1000
+
 
 def reproduce(
     paper: Annotated[str | None, typer.Argument(help="Which; if left out, those that there are.")] = None,
@@ -53,8 +55,8 @@ def reproduce(
         print_papers(json)
         return
     chosen = find_paper(paper)
-    if seeds < 1:
-        raise UsageError(f"--seeds must be at least 1, not {seeds}")
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise UsageError(f"--seeds must be from 1 to {MOST_SEEDS}, not {seeds}")
     if not 0 < scale <= 1000:
         raise UsageError(f"--scale must be above 0 and at most 1000, not {scale:g}")
     folder = out if out is not None else Path("reproduced") / paper

@@ -153,7 +153,9 @@ def out_of_order(bench: Workbench, contender: Contender) -> tuple[int, int]:
     """Entries that passed a request which their site knew of when it asked, through any chain of messages."""
     made = experiment(contender, {**CAUSAL, "entries": max(bench.entries(1500), 300)})
     found = bench.map(
-        "causal order", passes, [msgspec.structs.replace(made, seed=seed) for seed in bench.seeds]
+        f"causal order, {contender.label or contender.name}",
+        passes,
+        [msgspec.structs.replace(made, seed=seed) for seed in bench.seeds],
     )
     return sum(passed for passed, _ in found), sum(entries for _, entries in found)
 

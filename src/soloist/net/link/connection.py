@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -241,6 +242,8 @@ class Connection(asyncio.BufferedProtocol):
         """At once, or once what was said last has left."""
         self.frames.buffer.clear()
         self.pause_writing()
+        if self.timeout:
+            self.timeout.cancel()
         if self.wire and gently:
             self.wire.close()
             asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, self.wire.abort)
@@ -252,7 +255,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _put(self, framed: bytes) -> None:
         if self.wire and not self.wire.is_closing():
-            self.wire.write(framed)
+            with contextlib.suppress(RuntimeError):  # uvloop: it has been closed, and nobody has been told
+                self.wire.write(framed)
 
     def _who(self) -> str:
         if self.peer:

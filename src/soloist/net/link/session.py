@@ -85,10 +85,13 @@ class Session:
         return self._kept_bytes
 
     def resume(self, peer_has: int) -> None:
-        """There is a connection again, or the first: all that the peer has not got is to be written to it."""
-        if not self.confirmed <= peer_has <= self.sent:
+        """There is a connection again, or the first: all that the peer has not got is to be written to it.
+
+        It may have got more, over another connection, since it said what it has.
+        """
+        if not 0 <= peer_has <= self.sent:
             raise ProtocolError(f"the peer says it has batch {peer_has} of {self.sent}")
-        self.written = self.confirmed = peer_has
+        self.written = self.confirmed = max(peer_has, self.confirmed)
 
     def go_on(self, write: Write) -> None:
         """The connection takes something: give it what it has not been given yet."""

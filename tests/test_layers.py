@@ -15,14 +15,15 @@ MAY_IMPORT = {
     "algorithms": {"core", "structures"},
     "network": {"core", "structures", "algorithms"},
     "sim": {"core", "structures", "algorithms", "network"},
-    "check": {"core", "structures", "algorithms", "network"},
+    "views": {"core"},
+    "check": {"core", "structures", "algorithms", "network", "views"},
     "net": {"core", "structures", "algorithms"},
     "demo": {"core", "algorithms", "net"},
     "lab": {"core", "structures", "algorithms", "network", "sim", "check"},
     "bench": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo"},
     "cli": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo", "bench", "lab"},
 }
-PURE = ("core", "structures", "algorithms")
+PURE = ("core", "structures", "algorithms", "views")
 IMPURE_MODULES = {"asyncio", "random", "time", "socket", "logging", "threading", "os", "subprocess"}
 FILES = sorted(SOURCE.rglob("*.py"))
 

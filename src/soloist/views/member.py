@@ -229,8 +229,15 @@ class Member(msgspec.Struct, kw_only=True):
             self.end(m.view)
 
     def begin_if_covered(self, view: View, now: float) -> None:
-        """A view with other voters waits for a lease over them, or its holds would be lost at once."""
-        if self.view is None or set(self.view.voters) == set(view.voters) or now < self.lease_ends(view):
+        """A view with other voters waits for a lease over them, or its holds would be lost at once.
+
+        It does not wait if nothing is held, or no more. Else it might wait for ever: a voter that is in the new view
+        already may have banned this member there, while another goes on to acknowledge it.
+        """
+        if not self.valid(now):
+            self.lose_all()
+        same = self.view is not None and set(self.view.voters) == set(view.voters)
+        if same or not self.holds or now < self.lease_ends(view):
             self.activate(view, now)
         else:
             self.coming = view

@@ -156,9 +156,13 @@ class Proposer(msgspec.Struct, kw_only=True):
         return max(votes, key=lambda vote: vote.ballot).view if votes else None
 
     def next_view(self) -> View | None:
-        """P2: keep whose report is in hand, drop who is gone or banned by a majority; as long as one is neither: wait."""
-        kept = [node for node in self.view.members if not self.may_drop(node.incarnation)]
-        if any(node.incarnation not in self.reports for node in kept):
+        """P2: drop who said BYE or is proved dead, keep whose report is in hand, drop who is banned by a majority.
+
+        As long as there is a member of which nothing of that is true: wait.
+        """
+        staying = [node for node in self.view.members if node.incarnation not in self.gone]
+        kept = [node for node in staying if node.incarnation in self.reports]
+        if any(node not in kept and not self.may_drop(node.incarnation) for node in staying):
             return None
         spare = self.spared()
         kept = [node for node in kept if node.incarnation != spare]
@@ -178,9 +182,8 @@ class Proposer(msgspec.Struct, kw_only=True):
         return view if self.sound(view) else None
 
     def may_drop(self, inc: Incarnation) -> bool:
-        """P2: BYE or proof in hand, or banned by every promise of some majority, which binds until the next view."""
-        banning = [voter for voter, promise in self.promises.items() if inc in promise.banned]
-        return inc in self.gone or self.view.is_quorum(banning)
+        """P2: banned by every promise of some majority, which binds them until the next view."""
+        return self.view.is_quorum([v for v, promise in self.promises.items() if inc in promise.banned])
 
     def holders(self, kept: list[Node]) -> tuple[Holder, ...]:
         """What the members that stay hold, in their own words."""

@@ -115,7 +115,10 @@ class Voter(msgspec.Struct, kw_only=True):
     # V1: renewals.
 
     def renewed(self, sender: str, m: Renew, now: float) -> None:
-        """V1. Answers in every case, so that wedge and decision reach a member that hears nobody else."""
+        """V1. What gets no acknowledgement gets a probe, so that wedge and decision reach who hears nobody else.
+
+        A late old renewal is not answered at all.
+        """
         if m.start > self.file.start:
             self.stopped = f"start {m.start} of this voter was seen, but its file says {self.file.start}: it was restored"
         if self.stopped or self.view is None:
@@ -126,6 +129,8 @@ class Voter(msgspec.Struct, kw_only=True):
             self.say(sender, Decided(self.view))
         if m.incarnation not in self.view.incarnations:
             return
+        if (heard := self.heard.get(m.incarnation)) and m.number <= heard.number:
+            return
         self.listen(m)
         answer: type[Ack | Probe] = Probe
         if self.may_acknowledge(m, now):
@@ -134,12 +139,10 @@ class Voter(msgspec.Struct, kw_only=True):
         self.say(sender, answer(self.file.voter, m.number, self.view.epoch, self.promised, self.file.start))
 
     def may_acknowledge(self, m: Renew, now: float) -> bool:
-        """Not banned, a new number, and after a promise only what brings the report: else a hung loop lives on."""
+        """Not banned, and after a promise only what brings the report: else a hung loop lives on."""
         assert self.view is not None
-        heard = self.heard.get(m.incarnation)
         return (
             m.incarnation not in self.file.banned
-            and (heard is None or m.number > heard.number)
             and (not self.promised or m.report is not None or m.epoch < self.view.epoch)
             and self.comes_through(m, now)
         )

@@ -30,7 +30,7 @@ from soloist.check.views.setting import Kit, Setting
 from soloist.check.views.site import LOCK, Site, Token
 from soloist.check.views.words import describe, view_words
 from soloist.core import Message
-from soloist.views import Ballot, Effect, Node, Proposer, Send, Store, View, VoteFile, Voter
+from soloist.views import Ballot, Effect, Holder, Node, Proposer, Send, Store, View, VoteFile, Voter, fence
 from soloist.views.messages import Ack, Dead, Decided, Fetch, Poll, Polled, Prepare, Renew, Report, Stored
 from soloist.views.voter import Heard
 
@@ -41,7 +41,9 @@ HELD = 0b111 << 4
 """The bits that count holds, good or not."""
 ABLE = 0b111 << 7
 """The bits that count sites that may still enter."""
-HEAD = 10
+LAST = 1 << 10
+"""The last view of the setting has been decided."""
+HEAD = 11
 BITS = 20
 FIELD = (1 << BITS) - 1
 UNHEARD = (Fetch, Stored, Poll, Polled)
@@ -65,10 +67,6 @@ class Move(NamedTuple):
     """All bits but those of letters that this step makes meaningless."""
     world: tuple[Any, ...] | None
     words: str
-
-
-Wish = tuple[str, int]
-"""Something that happens to the world: what, and with which fence or view."""
 
 
 class Model:
@@ -97,6 +95,7 @@ class Model:
         self._own: list[dict[int, list[Move]]] = [{} for _ in self.names]
         self._exchanges: dict[tuple[int, int, int, int], Move | None] = {}
         self._worlds: dict[tuple[int, tuple[Any, ...]], int | None] = {}
+        self._void: dict[tuple[int, int, int], int] = {}
         self._inner: list[Proposer] = []
         self._inner_numbers: dict[Any, int] = {}
         self._listened: dict[tuple[int, int], Move | int] = {}
@@ -131,7 +130,10 @@ class Model:
                 member.view = view
                 member.worth = dict.fromkeys(setting.voters, view.lease.at_member)
             site = self.kit.site(member=member, left=setting.entries[number], fresh=False)
-            site.token = 0 if number == 0 else None
+            if number == 0:
+                site.token = 0
+                if setting.inside:
+                    site.token, member.holds = 1, {(LOCK, 0): Holder(LOCK, name, fence(1, 1))}
             state += self.value(self.place[name], site)
         for name in setting.proposers:
             state += self.value(self.place[name], Slot(id=name, base=view))
@@ -143,6 +145,7 @@ class Model:
             disks=setting.lost_disks,
             hangs=setting.hangs,
             decided=(view,),
+            top=fence(1, 1) if setting.inside else 0,
         )
         return state + self.value(self.world, world)
 
@@ -154,8 +157,19 @@ class Model:
             number = self.numbers[place][key] = len(self.things[place])
             assert number <= FIELD, f"more than {FIELD} states of {self.names[place]}"
             self.things[place].append(part)
-            self.values[place].append((number << self.shifts[place]) + _weight(part))
+            self.values[place].append((number << self.shifts[place]) + self._weight(part))
         return self.values[place][number]
+
+    def _weight(self, part: Any) -> int:
+        """What a part adds to the counts at the head of a state."""
+        if isinstance(part, Site):
+            living = not part.crashed and not part.member.ended
+            held = living and bool(part.member.holds)
+            return part.good() + (held << 4) + ((living and part.left > 0) << 7)
+        if isinstance(part, World):
+            last = any(view.epoch == self.setting.epochs for view in part.decided)
+            return WRONG * bool(part.wrong) + LAST * last
+        return 0
 
     def number(self, state: int, place: int) -> int:
         return state >> self.shifts[place] & FIELD
@@ -189,7 +203,10 @@ class Model:
             for difference, sends, keeps, wish, _ in local:
                 if wish is None:
                     found.append(state + difference & keeps | sends)
-                elif (change := self._wish(world, wish)) is not None:
+                    continue
+                if state & HOLDS and wish[0] == "decided":
+                    wish = self._carried(state, wish)
+                if (change := self._wish(world, wish)) is not None:
                     found.append(state + difference + change & keeps | sends)
         for site, voter in self.pairs:
             numbers = (site, voter, self.number(state, site), self.number(state, voter))
@@ -201,23 +218,39 @@ class Model:
                 found.append(state + move.difference & move.keeps | move.sends)
         if self.things[self.world][world].ticks:
             found += self._ticks(state, world)
-        return found
+        return [self._without_void(target) for target in found]
 
     def steps(self, state: int) -> Iterator[tuple[str, int]]:
         """Like `targets`, each step with its words."""
         pool, world = state >> self.pool, self.number(state, self.world)
         for place in range(self.world):
             for move in self._work_out(place, self.number(state, place), pool & self.mail[place]):
-                change = 0 if move.world is None else self._wish(world, move.world)
+                wish = move.world and self._carried(state, move.world)
+                change = 0 if wish is None else self._wish(world, wish)
                 if change is not None:
-                    yield move.words, state + move.difference + change & move.keeps | move.sends
+                    after = state + move.difference + change & move.keeps | move.sends
+                    yield move.words, self._without_void(after)
         for site, voter in self.pairs:
             exchange = self._exchange(site, voter, self.number(state, site), self.number(state, voter))
             if exchange:
-                yield exchange.words, state + exchange.difference & exchange.keeps | exchange.sends
+                after = state + exchange.difference & exchange.keeps | exchange.sends
+                yield exchange.words, self._without_void(after)
         if self.things[self.world][world].ticks:
             for target in self._ticks(state, world):
-                yield self._tick_words(state, target), target
+                yield self._tick_words(state, target), self._without_void(target)
+
+    def _without_void(self, state: int) -> int:
+        """Mail of proposers that means nothing any more is left out: an answer may come when it is too late."""
+        for place in self.slots:
+            mail = state >> self.pool & self.mail[place]
+            key = (place, state >> self.shifts[place] & FIELD, mail)
+            void = self._void.get(key)
+            if void is None:
+                part = self.things[place][key[1]]
+                void = sum(1 << bit for bit in _bits(mail) if is_void(part, self.letters[bit].message))
+                void = self._void[key] = void << self.pool
+            state &= ~void
+        return state
 
     def _work_out(self, place: int, number: int, mail: int) -> list[Move]:
         own = self._own[place].get(number)
@@ -330,12 +363,14 @@ class Model:
             after.hung = True
             yield self._move(place, site, after, [], f"the loop of {name} hangs", ("hang",))
         if site.member.view is None:
+            if name in setting.known:
+                return
             after = copied(site)
             after.member.ask_to_join(setting.voters)
             yield self._site_move(place, site, after, f"{name} asks to join")
             return
         yield from self._lock_moves(place, site)
-        if setting.leaves:
+        if name in setting.leaves:
             yield from self._leave_moves(place, site)
 
     def _lock_moves(self, place: int, site: Site) -> Iterator[Move]:
@@ -349,10 +384,10 @@ class Model:
                 yield self._site_move(place, site, after, f"{name} asks about its hold, which is lost")
         elif site.token is not None:
             after = copied(site)
-            if site.left > 0 and (fence := after.enter()) is not None:
-                epoch, counter = divmod(fence, 1 << 40)
+            if site.left > 0 and (number := after.enter()) is not None:
+                epoch, counter = divmod(number, 1 << 40)
                 words = f"{name} enters with fence {epoch}.{counter}"
-                yield self._site_move(place, site, after, words, wish=("enter", fence))
+                yield self._site_move(place, site, after, words, wish=("enter", number))
             if self.setting.passing and member.may_send() and member.view:
                 for node in member.view.members:
                     if node.incarnation != name:
@@ -372,7 +407,7 @@ class Model:
 
     def _crash(self, place: int, site: Site) -> Move:
         after = copied(site)
-        after.crashed = True
+        after.crash()
         name = self.names[place]
         sends: list[Effect] = []
         if self.setting.proof:
@@ -463,7 +498,7 @@ class Model:
         after = copied(slot)
         if slot.proposer and slot.proposer.decision:
             after.base, after.tries = slot.proposer.decision, 0
-        if after.base.epoch >= self.setting.epochs:
+        if after.base.epoch >= self.setting.epochs or after.tries >= self.setting.tries:
             return
         after.tries += 1
         after.proposer = self.kit.proposer(
@@ -471,6 +506,7 @@ class Model:
             ballot=Ballot(after.tries, slot.id),
             asked=True,
             change=self.setting.changes.get(after.base.epoch + 1),
+            joiners={name: Node(name, name) for name in self.setting.known},
         )
         after.proposer.prepare()
         words = f"{slot.id} prepares epoch {after.proposer.epoch} at ballot {after.tries}"
@@ -597,6 +633,14 @@ class Model:
             self._worlds[world, wish] = change
             return change
 
+    def _carried(self, state: int, wish: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A decision that forgets a hold that is good, somewhere, now: two would hold before long."""
+        if wish[0] != "decided":
+            return wish
+        good = [site for site in (self.part(state, place) for place in self.sites) if site.good()]
+        holds = {hold for site in good for hold in site.member.holds.values()}
+        return wish if holds.issubset(wish[1].holders) else ("forgotten",)
+
     # Helpers.
 
     def _plain(self, voter: Voter) -> None:
@@ -646,18 +690,9 @@ class Model:
         return 1 << self.pool + bit
 
 
-def _weight(part: Any) -> int:
-    """What a part adds to the counts at the head of a state."""
-    if isinstance(part, Site):
-        living = not part.crashed and not part.member.ended
-        held = living and bool(part.member.holds)
-        return part.good() + (held << 4) + ((living and part.left > 0) << 7)
-    return WRONG if isinstance(part, World) and part.wrong else 0
-
-
 def is_over(state: int) -> bool:
-    """Nobody may enter any more, and at most one holds: no two can hold, and no fence can be given, from here on."""
-    return not state & ABLE and not (state & HELD) >> 5
+    """Nobody may enter any more, and no hold can be forgotten by a view: nothing can go wrong from here on."""
+    return not state & ABLE and (not state & HELD or bool(state & LAST))
 
 
 def _happen(world: World, wish: tuple[Any, ...]) -> World | None:
@@ -672,6 +707,8 @@ def _happen(world: World, wish: tuple[Any, ...]) -> World | None:
             if same:
                 return replace(world, wrong="" if same[0] == view else "view")
             return replace(world, decided=(*world.decided, view))
+        case ("forgotten",):
+            return replace(world, wrong="carry-over")
         case (what,):
             field = {
                 "tick": "ticks",

@@ -143,5 +143,5 @@ def plain_member(member: Member) -> None:
 def rest(site: Site) -> None:
     """A site that never acts again is like any other such site."""
     member = site.member
-    keep = type(member)(node=member.node, ended=True)
+    keep = type(member)(node=member.node, ended=True, leaving=member.leaving)
     site.member, site.token, site.kept, site.left, site.fresh, site.hung = keep, None, (), 0, False, False

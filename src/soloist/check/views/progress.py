@@ -40,7 +40,7 @@ class Calm:
     def start_again(self, name: str) -> None:
         """A process that was dropped comes back as another incarnation; one that left stays away."""
         site = self.sites.pop(name)
-        if not self.model.setting.leaves:
+        if not site.member.leaving:
             kit, node = self.model.kit, Node(site.member.node.name, name + "'")
             self.sites[node.incarnation] = kit.site(member=kit.member(node=node))
 

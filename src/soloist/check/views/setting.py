@@ -28,12 +28,16 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     voters: tuple[str, ...] = ("1",)
     members: tuple[str, ...] = ("a", "b")
     joiners: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    """Joiners that proposers know of from the start."""
     spare_voters: tuple[str, ...] = ()
     """Voters to be: in no view at the start."""
     lease: Lease = Lease(2, 0)
     rates: tuple[int, ...] = (1,)
     """By how much a clock may go on in one tick, each clock as it likes."""
     ticks: int = 2
+    inside: bool = False
+    """Whether the first member is inside at the start; else the token rests there."""
     entries: tuple[int, ...] = (1, 1)
     """Of each member, then of each joiner."""
     renewals: Literal["apart", "whole", "none"] = "whole"
@@ -41,6 +45,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     renewing: tuple[str, ...] | None = None
     """Who renews; the others were heard once, at the start. None: everybody."""
     proposers: tuple[str, ...] = ("p",)
+    tries: int = 9
+    """Of each proposer for one epoch."""
     ballots: int = 1
     """In all, of all proposers."""
     again: bool = False
@@ -57,7 +63,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     crashes: int = 0
     proof: bool = False
     """Whether a crash is proved, at any time after it."""
-    leaves: bool = False
+    leaves: tuple[str, ...] = ()
+    """Members that may leave, at any time."""
     hangs: int = 0
     relayed: bool = False
     """Proposers and members do not hear each other: wedge and reports travel by renewals and promises."""
@@ -86,7 +93,9 @@ ALL = (
         name="renewals",
         says="1 voter, 2 members; renewals sent, received and acknowledged apart; 2 ticks, 2 entries",
         renewals="apart",
+        renewing=("a",),
         lease=Lease(1, 0),
+        passing=False,
     ),
     Setting(
         name="drift",
@@ -94,19 +103,26 @@ ALL = (
         lease=DRIFT,
         rates=(1, 2),
         ticks=4,
+        size="large",
     ),
     Setting(
         name="three-voters",
-        says="3 voters, 2 members, LM = LV = 2, 3 ticks",
+        says="3 voters, 2 members, one inside and renewing, LM = LV = 2, 3 ticks",
         voters=THREE,
         ticks=3,
+        inside=True,
+        entries=(0, 1),
         renewing=("a",),
+        passing=False,
     ),
     Setting(
         name="both-free",
         says="3 voters, both members renew as they like, LM = LV = 1, 2 ticks",
         voters=THREE,
         lease=Lease(1, 0),
+        inside=True,
+        entries=(0, 1),
+        passing=False,
     ),
     Setting(
         name="three-drift",
@@ -115,7 +131,13 @@ ALL = (
         lease=DRIFT,
         rates=(1, 2),
         ticks=3,
+        members=("a",),
+        joiners=("c",),
+        known=("c",),
+        inside=True,
+        entries=(0, 0),
         renewing=("a",),
+        passing=False,
     ),
     Setting(
         name="two-ballots",
@@ -125,16 +147,20 @@ ALL = (
         ticks=1,
         proposers=("p", "q"),
         ballots=2,
-        renewing=("a",),
+        inside=True,
+        entries=(0, 0),
+        renewals="none",
         rivals=True,
     ),
     Setting(
         name="three-ballots",
-        says="3 voters, 3 rival ballots, no clock",
+        says="3 voters, 3 rival ballots",
         voters=THREE,
         ticks=0,
         proposers=("p", "q"),
         ballots=3,
+        inside=True,
+        entries=(0, 0),
         renewals="none",
         rivals=True,
     ),
@@ -142,43 +168,48 @@ ALL = (
         name="epochs",
         says="1 voter, 3 epochs in a row, old tokens under way, carry-over twice",
         ballots=2,
+        tries=1,
         epochs=3,
-        ticks=2,
         lease=Lease(1, 0),
         entries=(2, 1),
+        size="large",
     ),
     Setting(
         name="voter-restarts",
-        says="3 voters, one restarts at any point of any step, or loses its disk",
+        says="3 voters, one restarts at any point of any step, or loses its disk; 2 rival ballots",
         voters=THREE,
         lease=Lease(1, 0),
-        ticks=1,
+        ticks=0,
         ballots=2,
         proposers=("p", "q"),
         restarts=1,
         lost_disks=1,
-        renewing=("a",),
+        inside=True,
+        entries=(0, 0),
+        renewals="none",
         rivals=True,
     ),
     Setting(
         name="one-voter-restarts",
         says="1 voter that restarts at any point of any step, 2 rival ballots, 2 ticks",
-        lease=Lease(2, 0),
-        ticks=2,
         ballots=2,
         proposers=("p", "q"),
         restarts=1,
+        inside=True,
+        entries=(0, 1),
+        passing=False,
     ),
     Setting(
         name="joins-and-leaves",
-        says="1 voter, a joiner and leavers at any time, 3 epochs",
+        says="1 voter, a joiner and two leavers at any time, 3 epochs",
         joiners=("c",),
         entries=(1, 1, 1),
-        leaves=True,
+        leaves=("a", "b"),
         ticks=0,
         ballots=2,
+        tries=1,
         epochs=3,
-        renewals="whole",
+        renewing=("c",),
     ),
     Setting(
         name="crashes",
@@ -189,35 +220,104 @@ ALL = (
         proof=True,
         ticks=0,
         ballots=2,
+        tries=1,
         epochs=3,
+        renewing=("c",),
     ),
     Setting(
         name="voters-change",
         says="voters {1}, then {1, 2}, then {2}, then an epoch more; LM = LV = 1, 2 ticks",
         spare_voters=("2",),
         lease=Lease(1, 0),
-        ticks=2,
         ballots=3,
+        tries=1,
         epochs=4,
         changes={2: VoterChange("add", "2"), 3: VoterChange("remove", "1")},
+        inside=True,
+        entries=(0, 1),
         renewing=("a",),
+        passing=False,
+        size="large",
+    ),
+    Setting(
+        name="removed-voter",
+        says="voters {1}, then {1, 2}, then {2}; a second proposer that has heard nothing of it",
+        members=("a",),
+        joiners=("c",),
+        known=("c",),
+        spare_voters=("2",),
+        lease=Lease(1, 0),
+        entries=(0, 0),
+        renewals="none",
+        ticks=1,
+        proposers=("p", "q"),
+        ballots=3,
+        tries=1,
+        epochs=3,
+        rivals=True,
+        changes={2: VoterChange("add", "2"), 3: VoterChange("remove", "1")},
     ),
     Setting(
         name="hung-loop",
-        says="1 voter, a member whose loop hangs while its renewals go on",
+        says="1 voter, a member whose loop hangs while its renewals go on, 3 ticks",
         hangs=1,
-        lease=Lease(2, 0),
         ticks=3,
+        size="large",
     ),
     Setting(
         name="all-crash",
-        says="all members crash without proof, the voter restarts, a joiner waits",
+        says="all members crash without proof, the voter restarts, a joiner waits; 3 ticks",
         joiners=("c",),
-        entries=(1, 1, 1),
+        inside=True,
+        entries=(0, 0, 1),
         crashes=2,
         restarts=1,
-        lease=Lease(2, 0),
         ticks=3,
-        renewals="whole",
+        renewing=("a", "c"),
+        passing=False,
+    ),
+    Setting(
+        name="relayed",
+        says="1 voter, proposer and members do not hear each other: reports travel by renewals and promises",
+        relayed=True,
+        again=True,
+        lease=Lease(1, 0),
+        inside=True,
+        entries=(0, 1),
+        passing=False,
+    ),
+    Setting(
+        name="bans",
+        says="3 voters, one member inside, LM = LV = 1, 2 ticks: who is banned stays banned",
+        voters=THREE,
+        members=("a",),
+        joiners=("c",),
+        known=("c",),
+        lease=Lease(1, 0),
+        inside=True,
+        entries=(0, 0),
+        renewing=("a",),
+        again=True,
+    ),
+    Setting(
+        name="bans-restart",
+        says="the same without PREPARE said again, and a voter restarts at any point of any step",
+        voters=THREE,
+        members=("a",),
+        joiners=("c",),
+        known=("c",),
+        lease=Lease(1, 0),
+        inside=True,
+        entries=(0, 0),
+        renewing=("a",),
+        restarts=1,
+    ),
+    Setting(
+        name="member-restarts",
+        says="1 voter, renewals apart, a member crashes and is another one afterwards",
+        renewals="apart",
+        renewing=("a",),
+        crashes=1,
+        ticks=0,
     ),
 )

@@ -46,6 +46,9 @@ class Site(msgspec.Struct, kw_only=True):
         """Whether there is a hold here that this node takes for good."""
         return not self.crashed and bool(self.member.holds) and self.member.valid(0)
 
+    def crash(self) -> None:
+        self.crashed = True
+
     def first_token(self, view: View) -> int | None:
         """Where the token of an epoch is made: with the holder that is carried over, else at the first member."""
         carried = [hold for hold in view.holders if hold.lock == LOCK]

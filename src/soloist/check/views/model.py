@@ -22,6 +22,7 @@ from soloist.check.views.parts import (
     is_void,
     later_site,
     later_voter,
+    no_echo,
     plain_member,
     plain_voter,
     rest,
@@ -31,7 +32,19 @@ from soloist.check.views.site import LOCK, Site, Token
 from soloist.check.views.words import describe, view_words
 from soloist.core import Message
 from soloist.views import Ballot, Effect, Holder, Node, Proposer, Send, Store, View, VoteFile, Voter, fence
-from soloist.views.messages import Ack, Dead, Decided, Fetch, Poll, Polled, Prepare, Renew, Report, Stored
+from soloist.views.messages import (
+    Ack,
+    Dead,
+    Decided,
+    Fetch,
+    Poll,
+    Polled,
+    Prepare,
+    Probe,
+    Renew,
+    Report,
+    Stored,
+)
 from soloist.views.voter import Heard
 
 HOLDS = 0b111
@@ -449,11 +462,18 @@ class Model:
         difference = move.difference + self._difference(voter_place, voter, voter_after)
         return Move(difference, move.sends, move.keeps, None, words) if difference or move.sends else None
 
+    def _unheard(self, message: Prepare) -> bool:
+        """To a member all tries of a proposer for one epoch are the same; and it may not hear any."""
+        return self.setting.relayed or message.ballot.round > 1
+
     def answer(self, site: Site, voter: str, message: Message) -> None:
+        """A voter's answer reaches a member; while its loop hangs only the lease takes note of it."""
         if not site.hung:
             site.member.receive(voter, message, 0)
-        elif isinstance(message, Ack):
-            site.member.credit(message, 0)
+        elif isinstance(message, Ack | Probe):
+            site.member.echoes[voter] = message.number
+            if isinstance(message, Ack):
+                site.member.credit(message, 0)
 
     def _site_move(
         self,
@@ -486,6 +506,8 @@ class Model:
         if self.whole:
             after.fresh = False
             plain_member(after.member)
+        elif not self.setting.echo:
+            no_echo(after.member)
         move = self._move(place, before, after, effects, words, wish)
         if gone is not None:
             move = move._replace(difference=move.difference - (1 << self.pool + gone))
@@ -647,6 +669,8 @@ class Model:
         """Leave out what this setting is not about."""
         if self.whole:
             plain_voter(voter)
+        elif not self.setting.echo:
+            no_echo(voter)
         if not self.setting.relayed:
             voter.reports = {}
 
@@ -666,10 +690,11 @@ class Model:
         for effect in effects:
             if isinstance(effect, Send) and not isinstance(effect.message, UNHEARD):
                 sends |= self._bit(self.names[place], effect)
+        setting = self.setting
         void = sum(
             1 << self.pool + bit
             for bit in _bits(self.mail[place])
-            if is_void(after, self.letters[bit].message)
+            if is_void(after, self.letters[bit].message, setting.echo)
         )
         return Move(self._difference(place, before, after), sends & ~void, ~void, wish, words)
 
@@ -678,7 +703,7 @@ class Model:
         place = self.place.get(send.to)
         if place is None or (self.setting.relayed and isinstance(send.message, Report)):
             return 0
-        if self.setting.relayed and isinstance(send.message, Prepare) and place in self.sites:
+        if isinstance(send.message, Prepare) and place in self.sites and self._unheard(send.message):
             return 0
         anonymous = isinstance(send.message, Decided | Token | Dead)
         letter = Letter(send.to, "" if anonymous else sender, send.message)

@@ -91,18 +91,19 @@ def later_site(site: Site, by: int) -> None:
         member.sent = {n: sent - by for n, sent in member.sent.items() if sent - by + length > 0}
 
 
-def is_void(part: Any, message: Message) -> bool:
+def is_void(part: Any, message: Message, echo: bool = False) -> bool:
     """Whether this message can never again mean anything to this part: it is about an epoch or a ballot gone by."""
     match part, message:
         case Voter(), Prepare() | Accept() | Decided():
             epoch = message.epoch if isinstance(message, Prepare) else message.view.epoch
-            return part.view is not None and epoch <= part.view.epoch
+            past = part.view is not None and epoch <= part.view.epoch
+            return past or not (isinstance(message, Decided) or part.may_promise(message))
         case Site(), Prepare():
             return not part.acts or message.epoch <= part.member.epoch
         case Site(), Decided():
             return not part.acts or message.view.epoch <= part.member.epoch
         case Site(), Ack() | Probe():
-            return part.member.ended or not _tells(part.member, message)
+            return part.member.ended or not _tells(part.member, message, echo)
         case Voter(), Renew():
             heard = part.heard.get(message.incarnation)
             return heard is not None and message.number <= heard.number
@@ -120,11 +121,11 @@ def is_void(part: Any, message: Message) -> bool:
     return False
 
 
-def _tells(member: Member, m: Ack | Probe) -> bool:
+def _tells(member: Member, m: Ack | Probe, echo: bool) -> bool:
     """Whether an answer to a renewal is news."""
-    if m.number > member.echoes.get(m.voter, 0) or (
-        m.promised and m.epoch == member.epoch and not member.wedged
-    ):
+    if echo and m.number > member.echoes.get(m.voter, 0):
+        return True
+    if m.promised and m.epoch == member.epoch and not member.wedged:
         return True
     if isinstance(m, Probe) or member.view is None or m.number not in member.sent:
         return False
@@ -134,6 +135,14 @@ def _tells(member: Member, m: Ack | Probe) -> bool:
 def plain_voter(voter: Voter) -> None:
     """Where no answer is ever under way its number tells nothing."""
     voter.heard = {inc: Heard(0, heard.time) for inc, heard in voter.heard.items()}
+
+
+def no_echo(part: Voter | Member) -> None:
+    """Leave out whether answers come through."""
+    if isinstance(part, Voter):
+        part.heard = {inc: Heard(heard.number, heard.time) for inc, heard in part.heard.items()}
+    else:
+        part.echoes = {}
 
 
 def plain_member(member: Member) -> None:

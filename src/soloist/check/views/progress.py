@@ -13,6 +13,7 @@ from soloist.check.views.parts import copied, later_site, later_voter
 from soloist.check.views.site import LOCK, Site, Token
 from soloist.views import Ballot, Node, Proposer, Send, View, Voter
 from soloist.views.messages import Dead
+from soloist.views.view import ordered
 
 ROUNDS = 40
 """Ticks until somebody must have got in: several leases, and several changes of view."""
@@ -66,8 +67,12 @@ class Calm:
             later_site(site, 1)
 
     def renew(self) -> None:
+        """Renewals, which also say whom a member does not hear: those that hang, here."""
+        hung = {name for name, site in self.sites.items() if site.hung}
         for site in list(self.sites.values()):
             if site.member.view:
+                if site.acts:
+                    site.member.deaf = ordered(hung & site.member.view.incarnations)
                 site.member.renew(0)
             elif site.acts:
                 site.member.ask_to_join(tuple(sorted(self.voters)))

@@ -15,6 +15,10 @@ Judge = Callable[[int], bool]
 """Whether somebody gets in from this state if nothing bad happens any more."""
 
 
+SPARSE = 60
+"""How many times more states have been seen, at a trial of progress, than are left out until the next."""
+
+
 class Search:
     """What a search has seen."""
 
@@ -52,11 +56,12 @@ def search(
     limits: Limits | None = None,
     watch: Watcher | None = None,
     judge: Judge | None = None,
-    every: int = 1,
+    every: int | None = None,
 ) -> Search:
     """Visit all states; stop at the first that must not be, or at a limit.
 
-    With a judge, every so many states it is asked whether somebody still gets in.
+    A judge is asked whether somebody still gets in: from every so manyth state, or, if that is None, from a sample:
+    the first states one by one, then further and further apart.
     """
     found = Search(model)
     start = monotonic()
@@ -75,18 +80,19 @@ def search(
     return found
 
 
-def _search(found: Search, guard: Guard, judge: Judge | None, every: int) -> None:
+def _search(found: Search, guard: Guard, judge: Judge | None, every: int | None) -> None:
     """The inner loop: everything in it is done for each state or each edge."""
     states, parents, targets = found.states, found.parents, found.model.targets
     seen = set(states)
     layer_end, pause = 1, min(PAUSE, guard.limits.states)
-    transitions = 0
+    transitions, trial = 0, 0
     for here, state in enumerate(states):
         if here == layer_end:
             found.depth += 1
             layer_end = len(states)
-        if judge and here % every == 0:
+        if judge and here == trial:
             found.judged += 1
+            trial += every or 1 + here // SPARSE
             if not judge(state):
                 found.property, found.bad = "progress", here
                 break

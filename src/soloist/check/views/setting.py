@@ -42,6 +42,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """Of each member, then of each joiner."""
     renewals: Literal["apart", "whole", "none"] = "whole"
     """Sending, receipt and acknowledgement as steps of their own, or as one step with one voter."""
+    echo: bool = False
+    """Whether renewals apart say which answers have come through, and a member that does not hear falls silent."""
     renewing: tuple[str, ...] | None = None
     """Who renews; the others were heard once, at the start. None: everybody."""
     proposers: tuple[str, ...] = ("p",)
@@ -95,6 +97,8 @@ ALL = (
         renewals="apart",
         renewing=("a",),
         lease=Lease(1, 0),
+        inside=True,
+        entries=(0, 1),
         passing=False,
     ),
     Setting(
@@ -147,6 +151,10 @@ ALL = (
         ticks=1,
         proposers=("p", "q"),
         ballots=2,
+        tries=1,
+        members=("a",),
+        joiners=("c",),
+        known=("c",),
         inside=True,
         entries=(0, 0),
         renewals="none",
@@ -159,6 +167,9 @@ ALL = (
         ticks=0,
         proposers=("p", "q"),
         ballots=3,
+        members=("a",),
+        joiners=("c",),
+        known=("c",),
         inside=True,
         entries=(0, 0),
         renewals="none",
@@ -181,9 +192,13 @@ ALL = (
         lease=Lease(1, 0),
         ticks=0,
         ballots=2,
+        tries=1,
         proposers=("p", "q"),
         restarts=1,
         lost_disks=1,
+        members=("a",),
+        joiners=("c",),
+        known=("c",),
         inside=True,
         entries=(0, 0),
         renewals="none",
@@ -203,7 +218,7 @@ ALL = (
         name="joins-and-leaves",
         says="1 voter, a joiner and two leavers at any time, 3 epochs",
         joiners=("c",),
-        entries=(1, 1, 1),
+        entries=(1, 0, 1),
         leaves=("a", "b"),
         ticks=0,
         ballots=2,
@@ -288,12 +303,12 @@ ALL = (
     ),
     Setting(
         name="bans",
-        says="3 voters, one member inside, LM = LV = 1, 2 ticks: who is banned stays banned",
+        says="3 voters, one member inside, LM = LV = 2, 3 ticks: who is banned stays banned",
         voters=THREE,
         members=("a",),
         joiners=("c",),
         known=("c",),
-        lease=Lease(1, 0),
+        ticks=3,
         inside=True,
         entries=(0, 0),
         renewing=("a",),
@@ -306,7 +321,7 @@ ALL = (
         members=("a",),
         joiners=("c",),
         known=("c",),
-        lease=Lease(1, 0),
+        ticks=3,
         inside=True,
         entries=(0, 0),
         renewing=("a",),
@@ -319,5 +334,18 @@ ALL = (
         renewing=("a",),
         crashes=1,
         ticks=0,
+    ),
+    Setting(
+        name="deaf",
+        says="1 voter, 1 member, renewals apart with echoes, a newcomer: who does not hear falls silent",
+        renewals="apart",
+        echo=True,
+        lease=Lease(1, 0),
+        members=("a",),
+        joiners=("c",),
+        known=("c",),
+        renewing=("a",),
+        inside=True,
+        entries=(0, 0),
     ),
 )

@@ -116,7 +116,7 @@ class Proposer(msgspec.Struct, kw_only=True):
         """Whether there is a reason to wedge everybody, and a majority to end it."""
         if not self.view.is_quorum(self.polled):
             return False
-        unfinished = any(m.promised for m in self.polled.values())
+        unfinished = self.reports or any(m.promised for m in self.polled.values())
         return bool(self.asked or unfinished or self.silent() or self.gone or self.joiners or self.cut_off())
 
     # P1: prepare.
@@ -164,7 +164,7 @@ class Proposer(msgspec.Struct, kw_only=True):
         kept = [node for node in staying if node.incarnation in self.reports]
         if any(node not in kept and not self.may_drop(node.incarnation) for node in staying):
             return None
-        spare = self.spared()
+        spare = self.spared({node.incarnation for node in kept})
         kept = [node for node in kept if node.incarnation != spare]
         names = {node.name for node in kept}
         joiners = [node for node in self.joiners.values() if node.name not in names]
@@ -199,14 +199,14 @@ class Proposer(msgspec.Struct, kw_only=True):
         """Pairs of members of which one does not hear the other."""
         return {pair for pair in self.cut if self.view.incarnations.issuperset(pair)}
 
-    def spared(self) -> Incarnation | None:
-        """Of two that do not hear each other one is left out: that of which more complain, then the higher name.
+    def spared(self, kept: set[Incarnation]) -> Incarnation | None:
+        """Of two that stay and do not hear each other one is left out: that of which more complain, then the higher name.
 
         Only one that has reported that it holds nothing: it is wedged, so it will hold nothing. It may join again.
         """
-        pairs = self.cut_off()
+        pairs = {pair for pair in self.cut_off() if kept.issuperset(pair)}
         names = {node.incarnation: node.name for node in self.view.members}
-        idle = {inc for pair in pairs for inc in pair if inc in self.reports and not self.reports[inc].holds}
+        idle = {inc for pair in pairs for inc in pair if not self.reports[inc].holds}
         return max(idle, key=lambda inc: (sum(inc == b for _, b in pairs), names[inc]), default=None)
 
     def ask_accept(self) -> None:

@@ -139,11 +139,16 @@ class Voter(msgspec.Struct, kw_only=True):
         self.say(sender, answer(self.file.voter, m.number, self.view.epoch, self.promised, self.file.start))
 
     def may_acknowledge(self, m: Renew, now: float) -> bool:
-        """Not banned, and after a promise only what brings the report: else a hung loop lives on."""
+        """Not banned, and after a promise only what brings the report: else a hung loop lives on.
+
+        The report of *this* epoch. A member that is behind has got the view just now, and must catch up first: a loop
+        that hangs after it has reported would else be acknowledged for ever in an epoch that it never begins.
+        """
         assert self.view is not None
+        reported = m.report is not None and m.report.epoch == self.view.epoch
         return (
             m.incarnation not in self.file.banned
-            and (not self.promised or m.report is not None or m.epoch < self.view.epoch)
+            and (not self.promised or reported)
             and self.comes_through(m, now)
         )
 
@@ -203,10 +208,14 @@ class Voter(msgspec.Struct, kw_only=True):
         )
 
     def has_reason(self, now: float) -> bool:
-        """One flaky node must not start ballots for ever."""
+        """One flaky node must not start ballots for ever.
+
+        A report is a reason, too: its member is wedged for good, even if the proposer that asked was never heard here.
+        """
         assert self.view is not None
         return bool(
             self.promised
+            or self.reports
             or self.silent(now)
             or self.gone & self.view.incarnations
             or self.joiners

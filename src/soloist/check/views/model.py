@@ -56,7 +56,9 @@ ABLE = 0b111 << 7
 """The bits that count sites that may still enter."""
 LAST = 1 << 10
 """The last view of the setting has been decided."""
-HEAD = 11
+OPEN = 0b111 << 11
+"""The bits that count proposers that have not heard of the last view."""
+HEAD = 14
 BITS = 20
 FIELD = (1 << BITS) - 1
 UNHEARD = (Fetch, Stored, Poll, Polled)
@@ -120,7 +122,11 @@ class Model:
             for voter in range(self.n_voters)
             if self.whole and (renewing is None or self.names[site] in renewing)
         ]
-        self.ends = not setting.rivals
+        self.quiet = setting.rivals and setting.epochs == 2
+        """Whether no decision is heard: where it is about one epoch only, that leaves more votes to go wrong."""
+        self.eager = setting.renewals == "none" and setting.tries == 1
+        """Whether a proposer decides as soon as it can: where it has but one try and nothing is renewed, nobody can
+        tell the difference, for a decision is not heard before it is received."""
         self.initial = self._initial()
 
     # States.
@@ -182,6 +188,8 @@ class Model:
         if isinstance(part, World):
             last = any(view.epoch == self.setting.epochs for view in part.decided)
             return WRONG * bool(part.wrong) + LAST * last
+        if isinstance(part, Slot):
+            return (part.base.epoch < self.setting.epochs) << 11
         return 0
 
     def number(self, state: int, place: int) -> int:
@@ -201,19 +209,15 @@ class Model:
 
     def targets(self, state: int) -> list[int]:
         """The states that can follow. Most of the time of a search is spent here."""
-        if self.ends and is_over(state):
+        if is_over(state, self.setting.rivals):
             return []
+        if self.eager and (decided := self._decided(state)) is not None:
+            return [decided]
         found = []
         pool = state >> self.pool
         world = state >> self.shifts[self.world] & FIELD
-        for place, (moves, mail, shift) in enumerate(
-            zip(self._moves[:-1], self.mail, self.shifts, strict=False)
-        ):
-            key = (state >> shift & FIELD, pool & mail)
-            local = moves.get(key)
-            if local is None:
-                local = moves[key] = self._work_out(place, *key)
-            for difference, sends, keeps, wish, _ in local:
+        for place in range(self.world):
+            for difference, sends, keeps, wish, _ in self._local(place, state, pool):
                 if wish is None:
                     found.append(state + difference & keeps | sends)
                     continue
@@ -232,6 +236,24 @@ class Model:
         if self.things[self.world][world].ticks:
             found += self._ticks(state, world)
         return [self._without_void(target) for target in found]
+
+    def _local(self, place: int, state: int, pool: int) -> list[Move]:
+        """What a part can do by itself or by its mail."""
+        key = (state >> self.shifts[place] & FIELD, pool & self.mail[place])
+        moves = self._moves[place].get(key)
+        if moves is None:
+            moves = self._moves[place][key] = self._work_out(place, *key)
+        return moves
+
+    def _decided(self, state: int) -> int | None:
+        """The state after a decision, if a proposer can decide."""
+        for place in self.slots:
+            for move in self._local(place, state, state >> self.pool):
+                if move.world and move.world[0] == "decided":
+                    change = self._wish(self.number(state, self.world), self._carried(state, move.world))
+                    assert change is not None
+                    return self._without_void(state + move.difference + change & move.keeps | move.sends)
+        return None
 
     def steps(self, state: int) -> Iterator[tuple[str, int]]:
         """Like `targets`, each step with its words."""
@@ -705,6 +727,8 @@ class Model:
             return 0
         if isinstance(send.message, Prepare) and place in self.sites and self._unheard(send.message):
             return 0
+        if self.quiet and isinstance(send.message, Decided):
+            return 0
         anonymous = isinstance(send.message, Decided | Token | Dead)
         letter = Letter(send.to, "" if anonymous else sender, send.message)
         bit = self.letter_bits.get(letter)
@@ -715,9 +739,14 @@ class Model:
         return 1 << self.pool + bit
 
 
-def is_over(state: int) -> bool:
-    """Nobody may enter any more, and no hold can be forgotten by a view: nothing can go wrong from here on."""
-    return not state & ABLE and (not state & HELD or bool(state & LAST))
+def is_over(state: int, rivals: bool) -> bool:
+    """Nothing can go wrong from here on.
+
+    Nobody may enter any more, no hold can be forgotten by a view, and, where it is about that, no view can be decided.
+    """
+    if state & ABLE:
+        return False
+    return not state & OPEN if rivals else not state & HELD or bool(state & LAST)
 
 
 def _happen(world: World, wish: tuple[Any, ...]) -> World | None:

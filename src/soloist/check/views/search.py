@@ -15,7 +15,7 @@ Judge = Callable[[int], bool]
 """Whether somebody gets in from this state if nothing bad happens any more."""
 
 
-SPARSE = 60
+SPARSE = 25
 """How many times more states have been seen, at a trial of progress, than are left out until the next."""
 
 

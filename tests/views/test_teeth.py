@@ -10,7 +10,8 @@ import pytest
 
 from soloist.check import Limits
 from soloist.check.views import check_views
-from views.teeth import TEETH, Tooth
+
+from .teeth import TEETH, Tooth
 
 
 def test_all_of_them_are_here() -> None:

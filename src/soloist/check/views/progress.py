@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from soloist.check.views.model import Letter, Model
+from soloist.check.views.book import Letter
+from soloist.check.views.model import Model
 from soloist.check.views.parts import copied, later_site, later_voter
 from soloist.check.views.site import LOCK, Site, Token
 from soloist.views import Ballot, Node, Proposer, Send, View, Voter

@@ -9,7 +9,8 @@ from itertools import pairwise
 from time import monotonic
 
 from soloist.check.explore import PAUSE, Guard, Limits, Watcher
-from soloist.check.views.model import HOLDS, WRONG, Model
+from soloist.check.views.book import HOLDS, WRONG
+from soloist.check.views.model import Model
 
 Judge = Callable[[int], bool]
 """Whether somebody gets in from this state if nothing bad happens any more."""

@@ -228,7 +228,6 @@ ALL = (
         epochs=3,
         renewing=("c",),
         passing=False,
-        size="large",
     ),
     Setting(
         name="crashes",

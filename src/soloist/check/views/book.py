@@ -9,28 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from soloist.check.views.parts import (
-    Slot,
-    World,
-    frozen,
-    is_void,
-    no_echo,
-    plain_voter,
-)
+from soloist.check.views.parts import Slot, World, frozen, is_void, no_echo, plain_voter
 from soloist.check.views.setting import Kit, Setting
 from soloist.check.views.site import Site, Token
 from soloist.core import Message
 from soloist.views import Effect, Proposer, Send, Voter
-from soloist.views.messages import (
-    Dead,
-    Decided,
-    Fetch,
-    Poll,
-    Polled,
-    Prepare,
-    Report,
-    Stored,
-)
+from soloist.views.messages import Dead, Decided, Fetch, Poll, Polled, Prepare, Report, Stored
 
 HOLDS = 0b111
 """The bits that count good holds."""

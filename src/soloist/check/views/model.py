@@ -11,12 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from soloist.check.views.book import FIELD, HOLDS, Move, bits
-from soloist.check.views.parts import (
-    Slot,
-    World,
-    copied,
-    is_void,
-)
+from soloist.check.views.parts import Slot, World, copied, is_void
 from soloist.check.views.setting import Kit, Setting
 from soloist.check.views.site import LOCK, Site, Token
 from soloist.check.views.site_moves import SiteMoves
@@ -25,9 +20,7 @@ from soloist.check.views.voter_moves import VoterMoves
 from soloist.check.views.words import describe
 from soloist.check.views.world_moves import WorldMoves, is_over
 from soloist.views import Holder, Node, View, VoteFile, Voter, fence
-from soloist.views.messages import (
-    Decided,
-)
+from soloist.views.messages import Decided
 from soloist.views.voter import Heard
 
 

@@ -6,21 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from soloist.check.views.book import Book, Move
-from soloist.check.views.parts import (
-    copied,
-    no_echo,
-    plain_member,
-    rest,
-)
+from soloist.check.views.parts import copied, no_echo, plain_member, rest
 from soloist.check.views.site import LOCK, Site
 from soloist.core import Message
 from soloist.views import Effect, Send
-from soloist.views.messages import (
-    Ack,
-    Dead,
-    Probe,
-    Renew,
-)
+from soloist.views.messages import Ack, Dead, Probe, Renew
 
 
 class SiteMoves(Book):

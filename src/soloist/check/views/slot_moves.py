@@ -6,16 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from soloist.check.views.book import Book, Move, bits
-from soloist.check.views.parts import (
-    Slot,
-    copied,
-    frozen,
-)
+from soloist.check.views.parts import Slot, copied, frozen
 from soloist.check.views.words import view_words
 from soloist.views import Ballot, Node, Proposer, Send
-from soloist.views.messages import (
-    Decided,
-)
+from soloist.views.messages import Decided
 
 
 class SlotMoves(Book):
@@ -24,17 +18,16 @@ class SlotMoves(Book):
     def _slot_moves(self, place: int, slot: Slot) -> Iterator[Move]:
         """Begin a try: for the next epoch, or once more for the same with a higher ballot."""
         after = copied(slot)
-        if slot.proposer and slot.proposer.decision:
-            after.base, after.tries = slot.proposer.decision, 0
         if after.base.epoch >= self.setting.epochs or after.tries >= self.setting.tries:
             return
         after.tries += 1
+        members = after.base.incarnations
         after.proposer = self.kit.proposer(
             view=after.base,
             ballot=Ballot(after.tries, slot.id),
             asked=True,
             change=self.setting.changes.get(after.base.epoch + 1),
-            joiners={name: Node(name, name) for name in self.setting.known},
+            joiners={name: Node(name, name) for name in self.setting.known if name not in members},
         )
         after.proposer.prepare()
         words = f"{slot.id} prepares epoch {after.proposer.epoch} at ballot {after.tries}"

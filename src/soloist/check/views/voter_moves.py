@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from soloist.check.views.book import Book, Move
-from soloist.check.views.parts import (
-    copied,
-)
+from soloist.check.views.parts import copied
 from soloist.core import Message
 from soloist.views import Effect, Store, VoteFile, Voter
-from soloist.views.messages import (
-    Prepare,
-)
+from soloist.views.messages import Prepare
 
 
 class VoterMoves(Book):

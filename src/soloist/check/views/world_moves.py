@@ -9,12 +9,7 @@ from typing import Any
 import msgspec
 
 from soloist.check.views.book import ABLE, HELD, LAST, OPEN, Book
-from soloist.check.views.parts import (
-    World,
-    copied,
-    later_site,
-    later_voter,
-)
+from soloist.check.views.parts import World, copied, later_site, later_voter
 from soloist.check.views.site import Site
 from soloist.views import Voter
 

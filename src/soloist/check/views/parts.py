@@ -125,7 +125,7 @@ def _tells(member: Member, m: Ack | Probe, echo: bool) -> bool:
     """Whether an answer to a renewal is news."""
     if echo and m.number > member.echoes.get(m.voter, 0):
         return True
-    if m.promised and m.epoch == member.epoch and not member.wedged:
+    if m.promised and (m.epoch > member.epoch or (m.epoch == member.epoch and not member.wedged)):
         return True
     if isinstance(m, Probe) or member.view is None or m.number not in member.sent:
         return False

@@ -10,7 +10,29 @@ from soloist.check import Limits
 from soloist.check.views import ALL, check_views, find_setting
 from soloist.cli import main
 
-STATES: dict[str, int] = {}
+STATES = {
+    "renewals": 557_352,
+    "drift": 116_731,
+    "three-voters": 264_459,
+    "both-free": 452_144,
+    "three-drift": 112_165,
+    "two-ballots": 199_205,
+    "three-ballots": 1_631_009,
+    "epochs": 253_400,
+    "voter-restarts": 527_297,
+    "one-voter-restarts": 374_701,
+    "joins-and-leaves": 107_305,
+    "crashes": 1_257_884,
+    "voters-change": 43_074,
+    "removed-voter": 387_768,
+    "hung-loop": 76_616,
+    "all-crash": 169_475,
+    "relayed": 2_602,
+    "bans": 19_134,
+    "bans-restart": 194_321,
+    "member-restarts": 239_654,
+    "deaf": 1_282,
+}
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,10 @@ class Member(msgspec.Struct, kw_only=True):
     # M1: renewals.
 
     def renew(self, now: float) -> None:
-        """M1: to all voters, every third of a lease, with the report once wedged."""
+        """M1: to all voters, every third of a lease, with the report once wedged.
+
+        And at once after being wedged or beginning a view: after a promise only the report is acknowledged.
+        """
         if self.ended or self.view is None:
             return
         self.number += 1

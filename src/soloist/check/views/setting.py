@@ -93,7 +93,7 @@ DRIFT = Lease(3, 1 / 3)
 ALL = (
     Setting(
         name="renewals",
-        says="1 voter, 2 members; renewals sent, received and acknowledged apart; 2 ticks, 2 entries",
+        says="1 voter, 2 members, one inside; its renewals sent, received and acknowledged apart; 2 ticks",
         renewals="apart",
         renewing=("a",),
         lease=Lease(1, 0),
@@ -132,7 +132,7 @@ ALL = (
     ),
     Setting(
         name="three-drift",
-        says="3 voters, clocks go on by 1 or 2 in a tick, LM = 2, LV = 4, 3 ticks",
+        says="3 voters, 1 member inside, clocks go on by 1 or 2 in a tick, LM = 2, LV = 4, 3 ticks",
         voters=THREE,
         lease=DRIFT,
         rates=(1, 2),
@@ -146,7 +146,7 @@ ALL = (
     ),
     Setting(
         name="two-ballots",
-        says="3 voters, 2 rival ballots and a tick",
+        says="3 voters, 1 member inside, 2 rival ballots and a tick",
         voters=THREE,
         lease=Lease(1, 0),
         ticks=1,
@@ -162,7 +162,7 @@ ALL = (
     ),
     Setting(
         name="three-ballots",
-        says="3 voters, 3 rival ballots",
+        says="3 voters, 1 member inside, 3 rival ballots",
         voters=THREE,
         ticks=0,
         proposers=("p", "q", "r"),
@@ -188,7 +188,7 @@ ALL = (
     ),
     Setting(
         name="voter-restarts",
-        says="3 voters, one restarts at any point of any step, or loses its disk; 2 rival ballots",
+        says="3 voters, one restarts at any point of any step, one loses its disk; 2 rival ballots",
         voters=THREE,
         lease=Lease(1, 0),
         ticks=0,

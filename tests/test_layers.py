@@ -16,14 +16,15 @@ MAY_IMPORT = {
     "algorithms": {"core", "structures"},
     "network": {"core", "structures", "algorithms"},
     "sim": {"core", "children", "structures", "algorithms", "network"},
-    "check": {"core", "structures", "algorithms", "network"},
+    "views": {"core"},
+    "check": {"core", "structures", "algorithms", "network", "views"},
     "net": {"core", "structures", "algorithms"},
     "demo": {"core", "children", "algorithms", "net"},
     "lab": {"core", "children", "structures", "algorithms", "network", "sim", "check"},
     "bench": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo"},
     "cli": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo", "bench", "lab"},
 }
-PURE = ("core", "structures", "algorithms")
+PURE = ("core", "structures", "algorithms", "views")
 IMPURE_MODULES = {"asyncio", "random", "time", "socket", "logging", "threading", "os", "subprocess"}
 FILES = sorted(SOURCE.rglob("*.py"))
 

@@ -20,6 +20,7 @@ from soloist.check.explore import Watcher
 from soloist.check.judge import ENDLESS_STATES
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
+from soloist.cli.check_views import run_views
 from soloist.cli.output import print_json, write_text
 from soloist.core import UsageError, unknown
 
@@ -27,7 +28,12 @@ Names = list[str] | None
 
 
 def check(
-    name: Annotated[str, typer.Argument(help="The algorithm; `soloist algorithms` lists them.")],
+    name: Annotated[
+        str, typer.Argument(help="The algorithm; `soloist algorithms` lists them. `views`: membership.")
+    ],
+    settings: Annotated[
+        Names, typer.Argument(metavar="[SETTING]...", help="With `views`: these settings only.")
+    ] = None,
     nodes: arg.Nodes = 3,
     rounds: Annotated[
         str, typer.Option("--rounds", "-r", metavar="R", help="Requests of each site: 2, or 2,1,0 by site.")
@@ -80,6 +86,7 @@ def check(
         Path | None,
         typer.Option("--trace", metavar="FILE", help="Write the run that is shown as a script of commands."),
     ] = None,
+    all: Annotated[bool, typer.Option("--all", help="With `views`: the large settings, too.")] = False,
     json: arg.Json = False,
 ) -> None:
     """Prove an algorithm for a small system, or show the shortest way it fails.
@@ -99,11 +106,18 @@ def check(
         soloist check suzuki-kasami --nodes 2 --loss --faults 1
 
         soloist check ricart-agrawala --nodes 2 --rounds 1 --printed
+
+        soloist check views epochs voters-change
     """
-    card = find_printed(name) if printed else find(name)
     if faults is not None and not loss and not duplicate:
         raise UsageError("--faults counts losses and duplications; add --loss or --duplicate")
     limits = Limits(states=states, memory=memory, seconds=seconds)
+    if name == "views":
+        with watcher(json) as watch:
+            run_views(settings or [], all, limits, json, watch)
+    if settings or all:
+        raise UsageError(f"only `views` has settings; leave out {' '.join(settings or ['--all'])}")
+    card = find_printed(name) if printed else find(name)
     with watcher(json) as watch:
         report = run_check(
             card,

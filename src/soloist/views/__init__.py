@@ -1,0 +1,38 @@
+"""Views: agreement on who is a member and which epoch it is, so that a crash is survived once, for every algorithm.
+
+Pure state machines, like the algorithms: no clock, no I/O, no random numbers. Time is an argument, messages are
+frozen records, and what is to be done is put into `out`, in order. `docs/views.md` has the rules.
+
+`Voter`     V1-V5  remembers views and promises; a majority of them decides, and a majority is a lease
+`Member`    M1-M7  lets callers in while its lease is good and no change of view is under way
+`Proposer`  P1-P4  makes the next view; any node may be one
+"""
+
+from soloist.views.effects import Activate, Dropped, Effect, Lost, Send, Store, VoteFile
+from soloist.views.member import Mail, Member
+from soloist.views.proposer import Proposer, VoterChange
+from soloist.views.view import Algorithm, Ballot, Holder, Lease, Node, View, Vote, fence
+from soloist.views.voter import Voter
+
+__all__ = [
+    "Activate",
+    "Algorithm",
+    "Ballot",
+    "Dropped",
+    "Effect",
+    "Holder",
+    "Lease",
+    "Lost",
+    "Mail",
+    "Member",
+    "Node",
+    "Proposer",
+    "Send",
+    "Store",
+    "View",
+    "Vote",
+    "VoteFile",
+    "Voter",
+    "VoterChange",
+    "fence",
+]

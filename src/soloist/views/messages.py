@@ -1,0 +1,183 @@
+"""What voters, members and proposers say to each other. The msgpack bytes of a message are its wire format.
+
+`sender` in a driver's words is whoever said it: the incarnation of a member or proposer, or the id of a voter.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from soloist.core import Message
+from soloist.views.view import Ballot, Holder, Incarnation, Node, View, Vote, VoterId
+
+
+class Report(Message, frozen=True):
+    """REPORT: this member is wedged in `epoch`, for good, and holds what is listed here."""
+
+    epoch: int
+    incarnation: Incarnation
+    holds: tuple[Holder, ...]
+
+
+def newest(report: Report, other: Report | None) -> Report:
+    """Of two reports of one member in one epoch: once wedged it only ever lets go, so the one with fewer holds."""
+    return report if other is None or len(report.holds) <= len(other.holds) else other
+
+
+class Renew(Message, frozen=True):
+    """RENEW: I am alive. Once wedged, it brings the report along."""
+
+    incarnation: Incarnation
+    number: int
+    epoch: int
+    report: Report | None = None
+    echo: int = 0
+    """The newest answer of this voter that has come through."""
+    start: int = 0
+    """The highest start number that this member has seen of this voter."""
+    deaf: tuple[Incarnation, ...] = ()
+    """Members that this one has not heard for a lease."""
+
+
+class Ack(Message, frozen=True):
+    """ACK: the renewal of this number counts, from when it was sent."""
+
+    voter: VoterId
+    number: int
+    epoch: int
+    promised: bool
+    """Whether the voter has promised to help make the next view, so that members must wedge."""
+    start: int = 0
+
+
+class Probe(Message, frozen=True):
+    """An answer to a renewal that is worth nothing, but says what an acknowledgement would say."""
+
+    voter: VoterId
+    number: int
+    epoch: int
+    promised: bool
+    start: int = 0
+
+
+class Poll(Message, frozen=True):
+    """Who is silent for you? Binds nobody."""
+
+    epoch: int
+
+
+class News(msgspec.Struct, frozen=True, array_like=True):
+    """What a voter knows that a proposer may not have heard itself. Evidence, not a vote: kept in memory only."""
+
+    reports: tuple[Report, ...] = ()
+    gone: tuple[Incarnation, ...] = ()
+    """Said BYE or proved dead."""
+    joiners: tuple[Node, ...] = ()
+    cut: tuple[tuple[Incarnation, Incarnation], ...] = ()
+    """Members (first) that complain of not hearing others (second)."""
+
+
+class Polled(Message, frozen=True):
+    """The answer to a poll."""
+
+    voter: VoterId
+    epoch: int
+    silent: tuple[Incarnation, ...]
+    promised: bool
+    news: News
+
+
+class Prepare(Message, frozen=True):
+    """PREPARE: help me make the view of `epoch`, for this reason. Members wedge."""
+
+    epoch: int
+    ballot: Ballot
+    asked: bool = False
+    """An operator, or a node that changes its own part, asked for it: reason enough for any voter."""
+    news: News = News()
+
+
+class Promise(Message, frozen=True):
+    """PROMISE: no lower ballot gets my vote, and no banned member gets an acknowledgement before the next view."""
+
+    epoch: int
+    ballot: Ballot
+    voter: VoterId
+    accepted: Vote | None
+    banned: tuple[Incarnation, ...]
+    news: News
+    start: int = 0
+
+
+class Accept(Message, frozen=True):
+    """ACCEPT: vote for this view at this ballot."""
+
+    ballot: Ballot
+    view: View
+
+
+class Accepted(Message, frozen=True):
+    """ACCEPTED: I have voted for your view of this epoch at this ballot."""
+
+    epoch: int
+    ballot: Ballot
+    voter: VoterId
+
+
+class Decided(Message, frozen=True):
+    """DECIDED: this is the view of its epoch."""
+
+    view: View
+
+
+class Stored(Message, frozen=True):
+    """The voter has stored the view of this epoch, or a later one."""
+
+    voter: VoterId
+    epoch: int
+
+
+class Fetch(Message, frozen=True):
+    """I am in this epoch and have heard of a later one: send me its view."""
+
+    epoch: int
+
+
+class Join(Message, frozen=True):
+    """JOIN: take me in."""
+
+    node: Node
+
+
+class Bye(Message, frozen=True):
+    """BYE: I hold nothing and shall never act again. Counts only on the session of that incarnation."""
+
+    incarnation: Incarnation
+
+
+class Dead(Message, frozen=True):
+    """DEAD: this process has ended. The driver has examined the proof."""
+
+    incarnation: Incarnation
+    proof: str = ""
+
+
+Said = (
+    Renew
+    | Ack
+    | Probe
+    | Report
+    | Poll
+    | Polled
+    | Prepare
+    | Promise
+    | Accept
+    | Accepted
+    | Decided
+    | Stored
+    | Fetch
+    | Join
+    | Bye
+    | Dead
+)
+"""All of them, to decode what a peer sends."""

@@ -1,0 +1,286 @@
+"""A proposer: makes the view of the next epoch. Any node may be one, at any time, and it stores nothing.
+
+Suspicion decides *when to ask*, never *who is out*. First it polls, which binds nobody, until it knows that a change
+would come to an end; only then it prepares, and members wedge. Rules P1 to P4.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import msgspec
+
+from soloist.core import Message, UsageError
+from soloist.views.effects import Effect, Send
+from soloist.views.messages import (
+    Accept,
+    Accepted,
+    Bye,
+    Dead,
+    Decided,
+    Fetch,
+    Join,
+    News,
+    Poll,
+    Polled,
+    Prepare,
+    Promise,
+    Report,
+    Stored,
+    newest,
+)
+from soloist.views.view import Ballot, Holder, Incarnation, Lease, Node, View, VoterId, ordered
+
+
+class VoterChange(msgspec.Struct, frozen=True, array_like=True):
+    """One voter more, or one less; never one for another."""
+
+    kind: Literal["add", "remove"]
+    voter: VoterId
+
+    def applied(self, voters: tuple[VoterId, ...]) -> tuple[VoterId, ...]:
+        if self.kind == "add":
+            return ordered((*voters, self.voter))
+        rest = tuple(voter for voter in voters if voter != self.voter)
+        if not rest:
+            raise UsageError(f"{self.voter!r} is the last voter and cannot be removed; add another first")
+        return rest
+
+
+class Proposer(msgspec.Struct, kw_only=True):
+    """One try to make the view after `view`, at one ballot."""
+
+    view: View
+    ballot: Ballot
+    asked: bool = False
+    """Somebody wants this change who need not give the voters a reason."""
+    change: VoterChange | None = None
+    lease: Lease | None = None
+    """Another lease for the next view, if it is to change."""
+    promises: dict[VoterId, Promise] = {}
+    polled: dict[VoterId, Polled] = {}
+    reports: dict[Incarnation, Report] = {}
+    gone: set[Incarnation] = set()
+    joiners: dict[Incarnation, Node] = {}
+    cut: set[tuple[Incarnation, Incarnation]] = set()
+    proposal: View | None = None
+    """What ACCEPT asks for: one only at this ballot."""
+    accepted: set[VoterId] = set()
+    decision: View | None = None
+    stored: set[VoterId] = set()
+    out: list[Effect] = []
+
+    HANDLERS: ClassVar[dict[type[Message], str]] = {
+        Polled: "heard_poll",
+        Promise: "heard_promise",
+        Report: "heard_report",
+        Accepted: "heard_accepted",
+        Decided: "heard_decided",
+        Stored: "heard_stored",
+        Fetch: "fetch",
+        Join: "join",
+        Bye: "farewell",
+        Dead: "farewell",
+    }
+
+    def receive(self, sender: str, message: Message, now: float = 0.0) -> None:
+        """The only door in. A proposer needs no clock; `now` is there so that all parts are driven alike."""
+        if handler := self.HANDLERS.get(type(message)):
+            getattr(self, handler)(sender, message)
+
+    @property
+    def epoch(self) -> int:
+        return self.view.epoch + 1
+
+    # Before anybody is wedged.
+
+    def poll(self) -> None:
+        """Ask the voters who is silent. Say it again and again until `ready`."""
+        for voter in self.view.voters:
+            self.say(voter, Poll(self.epoch))
+
+    def heard_poll(self, sender: str, m: Polled) -> None:
+        if m.epoch == self.epoch and m.voter in self.view.voters:
+            self.polled[m.voter] = m
+            self.learn(m.news)
+
+    def silent(self) -> set[Incarnation]:
+        """Members that a majority of voters has out-waited, as polled: a change without them would come to an end."""
+        return {
+            inc
+            for inc in self.view.incarnations
+            if self.view.is_quorum([v for v, m in self.polled.items() if inc in m.silent])
+        }
+
+    def ready(self) -> bool:
+        """Whether there is a reason to wedge everybody, and a majority to end it."""
+        if not self.view.is_quorum(self.polled):
+            return False
+        unfinished = self.reports or any(m.promised for m in self.polled.values())
+        return bool(self.asked or unfinished or self.silent() or self.gone or self.joiners or self.cut_off())
+
+    # P1: prepare.
+
+    def prepare(self) -> None:
+        """P1: to voters and members, again and again until done or overtaken."""
+        news = News((), ordered(self.gone), tuple(self.joiners[inc] for inc in sorted(self.joiners)))
+        for each in (*self.view.voters, *sorted(self.view.incarnations)):
+            self.say(each, Prepare(self.epoch, self.ballot, self.asked, news))
+
+    def heard_promise(self, sender: str, m: Promise) -> None:
+        if (m.epoch, m.ballot) != (self.epoch, self.ballot) or m.voter not in self.view.voters:
+            return
+        if (before := self.promises.get(m.voter)) and m.start < before.start:
+            return
+        self.promises[m.voter] = m
+        self.learn(m.news)
+        self.propose()
+
+    def heard_report(self, sender: str, m: Report) -> None:
+        self.note(m)
+        self.propose()
+
+    # P2: propose.
+
+    def propose(self) -> None:
+        """P2: with the promises of a majority, and once it is clear for each member whether it stays; one only."""
+        if self.proposal or not self.view.is_quorum(self.promises):
+            return
+        if view := self.accepted_before() or self.next_view():
+            self.proposal = view
+            self.ask_accept()
+
+    def accepted_before(self) -> View | None:
+        """P2: if any of the majority has accepted, the value of the highest ballot, for it may be decided."""
+        votes = [promise.accepted for promise in self.promises.values() if promise.accepted]
+        return max(votes, key=lambda vote: vote.ballot).view if votes else None
+
+    def next_view(self) -> View | None:
+        """P2: drop who said BYE or is proved dead, keep whose report is in hand, drop who is banned by a majority.
+
+        As long as there is a member of which nothing of that is true: wait.
+        """
+        staying = [node for node in self.view.members if node.incarnation not in self.gone]
+        kept = [node for node in staying if node.incarnation in self.reports]
+        if any(node not in kept and not self.may_drop(node.incarnation) for node in staying):
+            return None
+        spare = self.spared({node.incarnation for node in kept})
+        kept = [node for node in kept if node.incarnation != spare]
+        names = {node.name for node in kept}
+        joiners = [node for node in self.joiners.values() if node.name not in names]
+        members = tuple(sorted((*kept, *joiners)))
+        if not members:
+            return None
+        view = msgspec.structs.replace(
+            self.view,
+            epoch=self.epoch,
+            voters=self.next_voters(),
+            members=members,
+            holders=self.holders(kept),
+            lease=self.lease or self.view.lease,
+        )
+        return view if self.sound(view) else None
+
+    def may_drop(self, inc: Incarnation) -> bool:
+        """P2: banned by every promise of some majority, which binds them until the next view."""
+        return self.view.is_quorum([v for v, promise in self.promises.items() if inc in promise.banned])
+
+    def holders(self, kept: list[Node]) -> tuple[Holder, ...]:
+        """What the members that stay hold, in their own words."""
+        return tuple(sorted(hold for node in kept for hold in self.reports[node.incarnation].holds))
+
+    def next_voters(self) -> tuple[VoterId, ...]:
+        return self.change.applied(self.view.voters) if self.change else self.view.voters
+
+    def sound(self, view: View) -> bool:
+        return view.follows(self.view)
+
+    def cut_off(self) -> set[tuple[Incarnation, Incarnation]]:
+        """Pairs of members of which one does not hear the other."""
+        return {pair for pair in self.cut if self.view.incarnations.issuperset(pair)}
+
+    def spared(self, kept: set[Incarnation]) -> Incarnation | None:
+        """Of two that stay and do not hear each other one is left out: that of which more complain, then the higher name.
+
+        Only one that has reported that it holds nothing: it is wedged, so it will hold nothing. It may join again.
+        """
+        pairs = {pair for pair in self.cut_off() if kept.issuperset(pair)}
+        names = {node.incarnation: node.name for node in self.view.members}
+        idle = {inc for pair in pairs for inc in pair if not self.reports[inc].holds}
+        return max(idle, key=lambda inc: (sum(inc == b for _, b in pairs), names[inc]), default=None)
+
+    def ask_accept(self) -> None:
+        """Say it again until it is decided or overtaken."""
+        if self.proposal:
+            for voter in self.view.voters:
+                self.say(voter, Accept(self.ballot, self.proposal))
+
+    # P3: decide.
+
+    def heard_accepted(self, sender: str, m: Accepted) -> None:
+        """P3: accepted by a majority of the old view's voters at one ballot."""
+        if (m.epoch, m.ballot) != (self.epoch, self.ballot) or self.decision:
+            return
+        self.accepted.add(m.voter)
+        if self.proposal and self.view.is_quorum(self.accepted):
+            self.decision = self.proposal
+            self.tell()
+
+    def tell(self) -> None:
+        """P3: to everybody that it concerns, again until they have it."""
+        if view := self.decision:
+            names = (*self.view.voters, *view.voters, *self.view.incarnations, *view.incarnations)
+            for each in ordered(names):
+                self.say(each, Decided(view))
+
+    def heard_decided(self, sender: str, m: Decided) -> None:
+        """Overtaken: somebody else made this view, or a later one."""
+        if m.view.epoch >= self.epoch and self.decision is None:
+            self.decision = m.view
+            self.tell()
+
+    def fetch(self, sender: str, m: Fetch) -> None:
+        """A voter or member that is behind: it gets the newest view known here."""
+        view = self.decision or self.view
+        if m.epoch < view.epoch:
+            self.say(sender, Decided(view))
+
+    # P4: done.
+
+    def heard_stored(self, sender: str, m: Stored) -> None:
+        if self.decision and m.epoch >= self.decision.epoch:
+            self.stored.add(m.voter)
+
+    def done(self) -> bool:
+        """P4: a majority of the *new* voters has stored it: only then may a removed one be switched off."""
+        return self.decision is not None and self.decision.is_quorum(self.stored)
+
+    # Evidence.
+
+    def learn(self, news: News) -> None:
+        for report in news.reports:
+            self.note(report)
+        self.gone |= self.view.incarnations.intersection(news.gone)
+        self.cut |= set(news.cut)
+        for node in news.joiners:
+            self.take_in(node)
+
+    def note(self, report: Report) -> None:
+        if report.epoch == self.view.epoch and report.incarnation in self.view.incarnations:
+            self.reports[report.incarnation] = newest(report, self.reports.get(report.incarnation))
+
+    def join(self, sender: str, m: Join) -> None:
+        self.take_in(m.node)
+
+    def take_in(self, node: Node) -> None:
+        if node.incarnation not in self.view.incarnations:
+            self.joiners[node.incarnation] = node
+
+    def farewell(self, sender: str, m: Bye | Dead) -> None:
+        self.joiners.pop(m.incarnation, None)
+        if m.incarnation in self.view.incarnations:
+            self.gone.add(m.incarnation)
+            self.propose()
+
+    def say(self, to: str, message: Message) -> None:
+        self.out.append(Send(to, message))

@@ -1,0 +1,139 @@
+"""A view: who is a member and who votes, in which epoch, and what the members hold. One value, agreed upon once.
+
+Everything is about *incarnations*, never about names: 128 random bits, new at each start of a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from soloist.core import UsageError
+
+Incarnation = str
+"""One run of one process, in hexadecimal digits."""
+VoterId = str
+"""One vote file: a voter that has lost its disk comes back under another id."""
+
+COUNTER_BITS = 40
+
+
+def fence(epoch: int, counter: int) -> int:
+    """Grows from holder to holder within an epoch by its counter, and over epochs whatever the counter is."""
+    return epoch << COUNTER_BITS | counter
+
+
+class Node(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """One member of a view."""
+
+    name: str
+    incarnation: Incarnation
+    address: str = ""
+
+
+class Holder(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """One hold that is carried over into an epoch, with the fence that it was given when it began."""
+
+    lock: str
+    incarnation: Incarnation
+    fence: int
+    slot: int = 0
+
+
+class Algorithm(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """What runs a kind of lock in this epoch; the digest is of its source."""
+
+    name: str
+    options: str = ""
+    digest: str = ""
+
+
+class Lease(msgspec.Struct, frozen=True, array_like=True):
+    """How long a silent member is waited for. All of it comes from the view, never from a node's configuration."""
+
+    length: float
+    drift: float = 0.01
+    """The most by which the rate of a clock is off, as a fraction."""
+    margin: float = 0.0
+    """Seconds from looking at the clock to using the answer, at most."""
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.drift < 1 and self.margin >= 0 and self.at_member > 0):
+            raise UsageError(
+                f"a lease of {self.length:g} s leaves nothing to its members with drift {self.drift:g} "
+                f"and margin {self.margin:g} s; make it longer than {self.margin / (1 - self.drift):g} s"
+                if 0 <= self.drift < 1 and self.margin >= 0
+                else f"drift must be from 0 to below 1 and margin not negative, not {self.drift:g} and {self.margin:g}"
+            )
+
+    @property
+    def at_member(self) -> float:
+        """LM: seconds that an acknowledgement is worth, from *sending* the renewal, on the member's clock."""
+        return self.length * (1 - self.drift) - self.margin
+
+    @property
+    def at_voter(self) -> float:
+        """LV: seconds from the last acknowledgement *sent*, on the voter's clock, until a member is silent."""
+        return self.length * (1 + self.drift)
+
+
+class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """Epoch, voters, members, holders and terms. Equal epochs mean equal views."""
+
+    epoch: int
+    voters: tuple[VoterId, ...]
+    members: tuple[Node, ...]
+    holders: tuple[Holder, ...] = ()
+    sizes: tuple[tuple[str, int], ...] = ()
+    """Places of every semaphore that was ever held, by name."""
+    lease: Lease
+    algorithms: tuple[Algorithm, ...] = ()
+    protocol: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.voters or len(set(self.voters)) < len(self.voters):
+            raise UsageError(
+                f"a view needs voters, each once, not {', '.join(self.voters) or 'an empty list'}"
+            )
+        if len(self.incarnations) < len(self.members):
+            raise UsageError("a view has each incarnation once")
+
+    @property
+    def incarnations(self) -> frozenset[Incarnation]:
+        return frozenset(node.incarnation for node in self.members)
+
+    @property
+    def majority(self) -> int:
+        return len(self.voters) // 2 + 1
+
+    def is_quorum(self, voters: Collection[VoterId]) -> bool:
+        """Whether these are a majority of this view's voters."""
+        return len(set(voters).intersection(self.voters)) >= self.majority
+
+    def follows(self, older: View) -> bool:
+        """Whether this may be the next view after `older`: one epoch on, and its voters one more or one less.
+
+        Never one replaced: {1, 2, 3} and {1, 2, 4} have majorities without a voter in common.
+        """
+        difference = set(self.voters) ^ set(older.voters)
+        return self.epoch == older.epoch + 1 and len(difference) <= 1
+
+
+class Ballot(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """A try to make the next view: by round, then by proposer."""
+
+    round: int
+    proposer: str
+
+
+class Vote(msgspec.Struct, frozen=True, array_like=True):
+    """What a voter has accepted, and at which ballot."""
+
+    ballot: Ballot
+    view: View
+
+
+def ordered(names: Iterable[str]) -> tuple[str, ...]:
+    """The same names once each and in order, so that equal sets are equal values."""
+    return tuple(sorted(set(names)))

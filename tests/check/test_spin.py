@@ -23,7 +23,7 @@ def test_counts_that_spin_finds_too(nodes: int, rounds: int, states: int) -> Non
     assert ours(nodes, rounds) == states
 
 
-@pytest.mark.skipif(not checker.installed(), reason="needs spin and gcc")
+@pytest.mark.skipif(not checker.installed(), reason="not run: needs spin and gcc (apt-get install spin gcc)")
 @pytest.mark.parametrize(("nodes", "rounds", "states"), COUNTS)
 def test_spin_finds_them(nodes: int, rounds: int, states: int) -> None:
     assert checker.spin(nodes, rounds, 1)[0] == states + 1

@@ -50,7 +50,8 @@ def rich_tables(
         spare = width - _total([least[i] for i in group])
         widths = []
         for i in group:
-            wider = max(0, min(natural[i] - least[i], spare))
+            words = _least(columns[i], [row[i] for row in rows], narrow=0)
+            wider = min(natural[i] - least[i], spare) if spare > 0 else max(words - least[i], spare)
             spare -= wider
             widths.append(least[i] + wider)
         cells = [[row[i] for i in group] for row in rows]
@@ -71,12 +72,12 @@ def title(column: str) -> str:
     return "" if column == BAR else column.lstrip(">?")
 
 
-def _least(column: str, cells: Sequence[str]) -> int:
-    """How narrow a column can be with each of its names and figures in one piece."""
+def _least(column: str, cells: Sequence[str], narrow: int = NARROW) -> int:
+    """How narrow a column can be with each of its names and figures in one piece, and easy to read if there is room."""
     words = [word for text in (title(column), *cells) for word in text.split()]
     if column.startswith(">") or column == BAR:
         return _widest([*title(column).split(), *cells])
-    return max(_widest(words), min(NARROW, _widest(cells)))
+    return max(_widest(words), min(narrow, _widest(cells)))
 
 
 def _widest(texts: Sequence[str]) -> int:

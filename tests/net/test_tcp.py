@@ -41,8 +41,9 @@ from .proxy import FaultProxy
 
 @pytest.fixture(autouse=True)
 def no_shortcut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nodes on one host would not use TCP; `test_shortcut.py` is about that."""
+    """Nodes on one host would not use TCP (`test_shortcut.py` is about that), or might come past a proxy."""
     monkeypatch.setattr(shortcut, "name_of", lambda address: None)
+    monkeypatch.setattr("soloist.net.link.tcp.PATIENCE_SECONDS", 3600)
 
 
 @asynccontextmanager
@@ -149,8 +150,6 @@ def test_what_was_acknowledged_is_not_kept() -> None:
 
 def test_a_peer_that_does_not_read_makes_new_requests_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("soloist.net.engine.outgoing.HIGH_WATER", 2000)
-
-    monkeypatch.setattr("soloist.net.link.tcp.PATIENCE_SECONDS", 3600)  # b shall not come past the proxy
 
     async def main() -> None:
         with ports("nobody") as nowhere:

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Self
 
-from soloist.net.engine.instance import FENCE_BITS, Ticket
+from soloist.net.engine.ticket import FENCE_BITS, Ticket
 from soloist.net.errors import LockLost
 
 if TYPE_CHECKING:

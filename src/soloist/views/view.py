@@ -90,6 +90,8 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     lease: Lease
     algorithms: tuple[Algorithm, ...] = ()
     protocol: int = 1
+    counter: int = 0
+    """Above which the fences of this epoch begin: not 0 only if the epoch was found by a clock, at a birth."""
 
     def __post_init__(self) -> None:
         if not self.voters or len(set(self.voters)) < len(self.voters):
@@ -102,6 +104,11 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     @property
     def incarnations(self) -> frozenset[Incarnation]:
         return frozenset(node.incarnation for node in self.members)
+
+    @property
+    def origin(self) -> int:
+        """The fence that is below all those given in this epoch."""
+        return fence(self.epoch, self.counter)
 
     @property
     def majority(self) -> int:

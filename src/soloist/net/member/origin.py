@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from soloist.core import UsageError
-from soloist.net.engine.instance import FENCE_BITS
+from soloist.net.engine.ticket import FENCE_BITS
 
 _BEGINNING = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp()) * 1000
 MAX_EPOCH = (1 << 63 - FENCE_BITS) - 1

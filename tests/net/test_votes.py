@@ -161,6 +161,30 @@ def test_whoever_has_a_bad_file_can_be_a_voter_to_be(tmp_path: Path) -> None:
         assert kept.file.view is None
 
 
+def test_nothing_is_put_in_place_before_it_is_on_disk_and_the_directory_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A killed process shows nothing of this: what it wrote is in the system's memory."""
+    calls: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def synced(descriptor: int) -> None:
+        found = os.fstat(descriptor)
+        calls.append("sync directory" if stat.S_ISDIR(found.st_mode) else f"sync {found.st_size > 100}")
+        sync(descriptor)
+
+    def replaced(*args: str, **options: int) -> None:
+        calls.append(f"replace {args[1]}")
+        replace(*args, **options)
+
+    with opened(tmp_path) as kept:
+        monkeypatch.setattr("os.fsync", synced)
+        monkeypatch.setattr("os.replace", replaced)
+        kept.store(full(kept.file))
+        calls.append("said")
+    assert calls == ["sync True", "replace votes", "sync directory", "said"]
+
+
 # Copies.
 
 

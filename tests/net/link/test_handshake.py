@@ -18,8 +18,7 @@ from soloist.net.link.connection import HANDSHAKE_FRAME
 from soloist.net.link.handshake import Hello, Identity, Proof, Sorry, Welcome, Who, decode_greeting
 from soloist.net.link.tcp import STRANGERS
 from soloist.net.link.wire import MAX_FRAME, VERSION, Batch, encode, frame
-
-from .helpers import connected, eventually, log_lines, ports, run, split
+from tests.net.helpers import connected, eventually, log_lines, ports, run, split
 
 SECRET = b"a secret"
 ALGORITHMS = "naimi-trehel raymond-k"

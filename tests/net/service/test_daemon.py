@@ -26,9 +26,8 @@ from soloist.net.link.wire import encode, frame
 from soloist.net.service.client import ControlClient
 from soloist.net.service.control import ControlServer
 from soloist.net.service.dialogue import CONTROL_VERSION, Acquire, Hello
-
-from .daemons import LOOP, SECONDS, Cluster, alive, cluster, until, waiters
-from .helpers import assert_at_rest, eventually, log_lines, memory_cluster, ports, run
+from tests.net.helpers import assert_at_rest, eventually, log_lines, memory_cluster, ports, run
+from tests.net.service.daemons import LOOP, SECONDS, Cluster, alive, cluster, until, waiters
 
 
 @pytest.fixture(scope="module")
@@ -323,7 +322,7 @@ def test_a_daemon_without_a_secret_says_once_what_that_means() -> None:
         assert [found.log(name).count("secret") for name in "ab"] == [0, 0]
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "locks.md"
+PAGE = Path(__file__).parents[3] / "docs" / "locks.md"
 
 
 def test_the_example_of_the_page_runs() -> None:

@@ -1,7 +1,7 @@
 """Golden traces: scripts with the answers that a reviewer has read.
 
 A file is a sequence of blocks: commands, a line `----`, the answers, an empty line. Lines that
-start with `#` are comments. `pytest tests/test_traces.py --rewrite` writes the answers anew.
+start with `#` are comments. `pytest tests/traces --rewrite` writes the answers anew.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from soloist.algorithms import CATALOGUE
 from soloist.core import SoloistError
 from soloist.sim.script import Script
 
-TRACES = sorted((Path(__file__).parent / "traces").glob("*.txt"))
+TRACES = sorted(Path(__file__).parent.glob("*.txt"))
 
 
 def replay(text: str) -> str:

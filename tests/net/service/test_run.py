@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from soloist.net.service.command import Command, Ended
-
-from .daemons import SOLOIST, Cluster, alive, cluster, held, until, waiters
-from .helpers import run
+from tests.net.helpers import run
+from tests.net.service.daemons import SOLOIST, Cluster, alive, cluster, held, until, waiters
 
 BEATS = "sh -c 'echo $$ > beater; {first} while :; do echo x >> beats; sleep 0.02; done' & wait"
 """A grandchild that works on, and says so."""

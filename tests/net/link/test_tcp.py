@@ -22,8 +22,7 @@ from soloist.net import AcquireTimeout, LockError, Node
 from soloist.net.link import shortcut
 from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.wire import MAX_FRAME, Envelope
-
-from .helpers import (
+from tests.net.helpers import (
     LOOPS,
     Exclusion,
     Loop,
@@ -36,7 +35,7 @@ from .helpers import (
     split,
     started,
 )
-from .proxy import FaultProxy
+from tests.net.proxy import FaultProxy
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from .helpers import TESTS
+from tests.net.helpers import ROOT
 
 SECONDS = 60.0
 NOBODY = "02:00:00:00:00:99"
@@ -55,8 +55,8 @@ class Keeper:
     def __init__(self, namespace: str, name: str) -> None:
         task = json.dumps({"name": name, "peers": PEERS, "options": {"insecure": True}})
         self.process = subprocess.Popen(
-            ["ip", "netns", "exec", namespace, sys.executable, "-m", "net.keeper", task],
-            cwd=TESTS,
+            ["ip", "netns", "exec", namespace, sys.executable, "-m", "tests.net.keeper", task],
+            cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

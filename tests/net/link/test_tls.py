@@ -13,9 +13,19 @@ import pytest
 from soloist.core import UsageError
 from soloist.net import TLS, Node, SyncNode
 from soloist.net.link.tcp import STRANGERS
-
-from .certificates import Authority
-from .helpers import LOOPS, Exclusion, Loop, connected, eventually, log_lines, ports, run, split, started
+from tests.net.helpers import (
+    LOOPS,
+    Exclusion,
+    Loop,
+    connected,
+    eventually,
+    log_lines,
+    ports,
+    run,
+    split,
+    started,
+)
+from tests.net.link.certificates import Authority
 
 
 @pytest.fixture(scope="module")

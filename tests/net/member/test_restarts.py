@@ -20,8 +20,7 @@ import pytest
 
 from soloist.net import LockError, NodeClosed
 from soloist.net.service.client import ControlClient
-
-from .helpers import TESTS, ports, run
+from tests.net.helpers import ROOT, ports, run
 
 NAMES = [f"n{number}" for number in range(40)]
 AGAIN = "was started again"
@@ -58,7 +57,7 @@ class InLibrary(Process):
 
     async def start(self) -> None:
         pipes: dict[str, Any] = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
-        await self.spawn("net.keeper", json.dumps(self.task), cwd=TESTS, stderr=DEVNULL, **pipes)
+        await self.spawn("tests.net.keeper", json.dumps(self.task), cwd=ROOT, stderr=DEVNULL, **pipes)
         await self._answer()
 
     async def grab(self, names: list[str], timeout: float) -> Found:

@@ -14,8 +14,7 @@ from soloist.cli import main
 from soloist.net import TLS, AcquireTimeout, Node
 from soloist.net.service.config import load
 from soloist.net.service.keys import make_keys
-
-from .helpers import eventually, log_lines, ports, run
+from tests.net.helpers import eventually, log_lines, ports, run
 
 
 def tls(directory: Path, name: str) -> TLS:

@@ -19,8 +19,7 @@ from soloist.core import Message
 from soloist.net import Hold, LockError, Node
 from soloist.net.engine.layout import Layout
 from soloist.net.link.wire import Batch, Envelope, decode_batch, encode
-
-from .helpers import eventually, log_lines, memory_cluster, run
+from tests.net.helpers import eventually, log_lines, memory_cluster, run
 
 K = 2
 

@@ -26,8 +26,7 @@ from soloist.net.telemetry import metrics as metrics_module
 from soloist.net.telemetry.metrics import Metrics, Spans
 from soloist.net.telemetry.observer import Observer, Wait
 from soloist.net.telemetry.recording import TraceRecorder
-
-from .helpers import eventually, log_lines, memory_cluster, memory_nodes, ports, run, split, started
+from tests.net.helpers import eventually, log_lines, memory_cluster, memory_nodes, ports, run, split, started
 
 
 def figures(text: bytes) -> dict[str, float]:

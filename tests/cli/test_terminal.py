@@ -14,7 +14,7 @@ from rich.console import Console
 from soloist.algorithms import CATALOGUE
 from soloist.cli.tables import rich_tables
 from soloist.lab.reproduce import PAPERS
-from tests.terminal import in_terminal
+from tests.cli.terminal import in_terminal
 
 PLAN = """\
 algorithms = ["naimi-trehel", { name = "raymond-tree", label = "raymond-tree-on-a-star", options = { topology = "star" } }]

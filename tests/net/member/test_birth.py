@@ -12,8 +12,7 @@ import pytest
 from soloist.net import MemoryHub, Node
 from soloist.net.link.wire import Muster
 from soloist.net.member.birth import Birth, Newborn
-
-from .helpers import run
+from tests.net.helpers import run
 
 
 class World:

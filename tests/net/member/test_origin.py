@@ -16,8 +16,7 @@ from soloist.core import UsageError
 from soloist.net import MemoryHub, Node
 from soloist.net.engine.instance import FENCE_BITS
 from soloist.net.member.origin import MAX_EPOCH, DataDirectory, by_clock, counter_of, epoch_of
-
-from .helpers import log_lines, ports, run, split
+from tests.net.helpers import log_lines, ports, run, split
 
 JANUARY = 1704067200_000
 """The beginning of 2024, as the clock has it."""

@@ -16,8 +16,7 @@ from typing import Any
 
 from soloist.net.link.wire import LocalView
 from soloist.net.service.client import ControlClient
-
-from .helpers import ports, run
+from tests.net.helpers import ports, run
 
 SOLOIST = [sys.executable, "-m", "soloist"]
 SECONDS = 40.0

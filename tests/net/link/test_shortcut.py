@@ -19,9 +19,7 @@ from soloist.net import Node
 from soloist.net.link import shortcut
 from soloist.net.link.security import address
 from soloist.net.link.tcp import TcpTransport
-
-from .certificates import Authority
-from .helpers import (
+from tests.net.helpers import (
     LOOPS,
     Exclusion,
     Loop,
@@ -34,6 +32,7 @@ from .helpers import (
     started,
     tcp_cluster,
 )
+from tests.net.link.certificates import Authority
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="only Linux has sockets with names but no files"

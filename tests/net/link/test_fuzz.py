@@ -23,8 +23,7 @@ from soloist.net.engine.layout import Layout
 from soloist.net.link import handshake as hs
 from soloist.net.link.handshake import Identity
 from soloist.net.link.wire import Answer, Envelope, LocalView, Question, encode, frame
-
-from .helpers import Exclusion, eventually, log_lines, ports, split
+from tests.net.helpers import Exclusion, eventually, log_lines, ports, split
 
 SECRET = b"secret"
 ROUNDS, ATTACKS = 250, 40

@@ -14,7 +14,7 @@ import pytest
 from soloist.algorithms import CATALOGUE
 from soloist.cli import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAPER_RUN = (
     "simulate ricart-agrawala --nodes 30 --rate 0.1 --entries 5000 --send-cost 0.1 --receive-cost 0.1 "
     "--latency 0.8 --inside 0.0002 --seed 1 --json"

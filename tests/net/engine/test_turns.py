@@ -9,9 +9,18 @@ import pytest
 
 from soloist.net import Node
 from soloist.net.engine.layout import Layout
-
-from .helpers import Exclusion, eventually, memory_cluster, ports, run, split, start_python, started, stop
-from .proxy import FaultProxy
+from tests.net.helpers import (
+    Exclusion,
+    eventually,
+    memory_cluster,
+    ports,
+    run,
+    split,
+    start_python,
+    started,
+    stop,
+)
+from tests.net.proxy import FaultProxy
 
 ENTRIES = 30
 
@@ -29,7 +38,7 @@ def test_a_greedy_caller_begun_right_after_the_start_starves_nobody(names: int) 
     async def main() -> None:
         with ports(*"abc") as peers:
             wanted = resting_at(0, 3, names)
-            greedy = start_python("net.greedy", "a", repr(peers), ",".join(wanted))
+            greedy = start_python("tests.net.greedy", "a", repr(peers), ",".join(wanted))
             try:
                 async with started([Node(name, peers, shortcut=False) for name in "bc"]) as nodes:
                     exclusion = Exclusion()
@@ -58,7 +67,7 @@ def test_a_greedy_caller_starves_nobody_after_a_cut(monkeypatch: pytest.MonkeyPa
                 nodes = [Node(name, peers, shortcut=False) for name in "bc"]
                 await stack.enter_async_context(started(nodes))
                 [lock] = resting_at(0, 3)
-                stack.callback(stop, start_python("net.greedy", "a", repr(seen), lock))
+                stack.callback(stop, start_python("tests.net.greedy", "a", repr(seen), lock))
                 await eventually(lambda: not any(node.missing() for node in nodes))
                 exclusion = Exclusion()
                 for _ in range(3):

@@ -30,8 +30,7 @@ from soloist.net import (
     WouldDeadlock,
 )
 from soloist.net.lock import prompt
-
-from .helpers import (
+from tests.net.helpers import (
     Exclusion,
     assert_at_rest,
     eventually,

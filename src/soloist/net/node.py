@@ -14,6 +14,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Self
 
 from soloist.algorithms import Card, find
@@ -29,10 +30,12 @@ from soloist.net.life import Life
 from soloist.net.link.handshake import Who, incarnation
 from soloist.net.link.security import TLS, address
 from soloist.net.link.tcp import TcpTransport
-from soloist.net.link.transport import Transport
+from soloist.net.link.transport import MemoryTransport, Transport
 from soloist.net.link.wire import LockState
 from soloist.net.lock import Lock, Locks, OnLost, RLock, Semaphore
 from soloist.net.member.beginning import Beginning
+from soloist.net.member.home import default_directory
+from soloist.net.member.membership import begin_membership, check_lease
 from soloist.net.member.origin import DataDirectory, by_clock, epoch_of
 
 log = logging.getLogger("soloist.net")
@@ -69,12 +72,13 @@ class Node(Life):
     ) -> None:
         if name not in peers:
             raise UsageError(f"node {name!r} is not among its peers: {', '.join(sorted(peers))}")
-        if lease is not None:
-            raise UsageError("lease: surviving crashes is not built yet; leave it at None (fixed membership)")
+        terms = check_lease(lease, tls)
         if locality < 0:
             raise UsageError(f"locality must not be negative, but is {locality}")
         super().__init__(name)
         self.lock_card, self.semaphore_card = _card(algorithm, "1"), _card(semaphore_algorithm, "K")
+        if terms and data_dir is None and not isinstance(transport, MemoryTransport):
+            data_dir = default_directory(cluster, name)
         self._data = DataDirectory(data_dir, cluster, name) if data_dir is not None else None
         key = secret.encode() if isinstance(secret, str) else secret or b""
         self.transport: Transport = transport or TcpTransport(
@@ -93,6 +97,9 @@ class Node(Life):
         self.observers, self.stats = self.table.observers, self.outgoing.stats
         algorithms = f"{algorithm} {semaphore_algorithm}"
         who = Who(cluster, name, algorithms, tuple(sorted(peers)), incarnation(), origin=0)
+        self._membership = (
+            partial(begin_membership, who, terms, peers, board, self.transport) if terms else None
+        )
         self.beginning = board.lobby = Beginning(who, self.outgoing.say, self._begin)
         self._reminder: asyncio.TimerHandle | None = None
         registry.guard(self)
@@ -113,15 +120,20 @@ class Node(Life):
         """Go and meet the others. Whoever asks for a lock meanwhile waits until all have met."""
         self.begin_life()
         self.board.loop = self.outgoing.loop = self.loop
-        self.beginning.begin_above(max(by_clock(), self._data.open() if self._data else 0))
+        if self._data:
+            self._data.incarnation = self.beginning.who.incarnation
+        above = max(by_clock(), self._data.open() if self._data else 0)
         try:
+            if self._membership:
+                self.beginning = self.board.lobby = self._membership(self._data)
+            self.beginning.begin_above(above)
             await self.transport.start(self.board.receive, self.beginning)
         except BaseException:
             self._close_data()
             raise
         self.usable = not self.closed
         registry.enter(self)
-        self.beginning.go_on()
+        self.beginning.start()
         self._reminder = self.loop.call_later(REMIND_SECONDS, self._remind)
         return self
 
@@ -154,6 +166,7 @@ class Node(Life):
         if self.at_home or self.forked:
             self._end()
         if self.at_home:
+            await self.beginning.leave()
             await self.transport.close()
         if not self.forked:
             self._close_data()
@@ -233,7 +246,8 @@ class Node(Life):
 
     def descriptors(self) -> list[int]:
         """The files that belong to this node alone."""
-        return self.transport.descriptors() + (self._data.descriptors() if self._data else [])
+        data = self._data.descriptors() if self._data else []
+        return [*self.transport.descriptors(), *self.beginning.descriptors(), *data]
 
     def missing(self) -> list[str]:
         """Peers that cannot be reached at this moment."""

@@ -39,6 +39,9 @@ class Holder(msgspec.Struct, frozen=True, array_like=True, order=True):
     incarnation: Incarnation
     fence: int
     slot: int = 0
+    """Which place it has; below 0 where the algorithm does not tell places apart, and then only a number of its own."""
+    size: int = 1
+    """How many places the lock has."""
 
 
 class Algorithm(msgspec.Struct, frozen=True, array_like=True, order=True):
@@ -139,6 +142,12 @@ class Vote(msgspec.Struct, frozen=True, array_like=True):
 
     ballot: Ballot
     view: View
+
+
+def newcomers(view: View, joiners: Iterable[Node]) -> list[Node]:
+    """Those whose name no member of the view bears."""
+    names = {node.name for node in view.members}
+    return [node for node in joiners if node.name not in names]
 
 
 def ordered(names: Iterable[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce
 from operator import or_
 from typing import Any
@@ -124,6 +124,22 @@ class Instance:
             self._perform(port.begin())
         self._settle()
 
+    def resume(self, sends: Sequence[Send], timers: Iterable[tuple[Site, str, float]]) -> None:
+        """What our sites had under way when this epoch began, where an algorithm never rests."""
+        self._perform(sends)
+        for site, name, delay in timers:
+            self._set_timer(site, name, delay)
+        self._settle()
+
+    def seat(self, site: Site, ticket: Ticket | None) -> None:
+        """A hold that was carried over is inside at this site; if it has ended since, it goes in and out."""
+        if ticket:
+            ticket.site = site
+            self.inside[site] = ticket
+        else:
+            self._leave(site)
+            self._settle()
+
     def packed(self) -> Asleep | None:
         """For as long as nobody uses it. None if somebody does, or if there is more to remember."""
         if not self.idle or self.queue or self.timers or self.broken:
@@ -174,7 +190,7 @@ class Instance:
         ticket.released = True
         site = ticket.site
         del self.inside[site]
-        if self.door and not self.door.leave(self.lock, self.epoch, ticket):
+        if self.door and not self.door.leave(self.lock, self.capacity, self.epoch, ticket):
             return  # this epoch is over: the next view says what becomes of the lock
         if self.halted:
             return

@@ -56,6 +56,8 @@ class Switchboard:
         effects, names = Effects(), sorted(members)
         self.node = node
         self.lobby: Lobby
+        self.outsiders: set[str] = set()
+        """Peers that are connected, but are not those that the view has under their names."""
         self.table = Table(node, names, cards, locality, effects, self._later)
         self.outgoing = Outgoing(node, names, transport, effects, self.break_off)
         self.turns = Turns(transport, effects)
@@ -66,9 +68,11 @@ class Switchboard:
 
     def activate(self, view: View, callers: Iterable[Caller], mail: Iterable[tuple[str, Envelope]]) -> None:
         """Begin that view: those who wait ask again, in order; then what peers have said in it already is heard."""
-        self.table.activate(view)
-        self.outgoing.address(self.table.names)
-        for lock, capacity, ticket in callers:
+        waiting, inside = self.table.wedge()
+        self.table.effects.sends.clear()  # of the epoch that is over
+        self.outgoing.address(sorted(member.name for member in view.members))
+        self.table.activate(view, inside)
+        for lock, capacity, ticket in (*waiting, *callers):
             try:
                 self.request(lock, capacity, ticket)
             except LockError as error:
@@ -77,6 +81,22 @@ class Switchboard:
             self._take(peer, envelope)
         self.turns.rouse_soon()
         self.outgoing.flush_soon()
+
+    def go_on(self) -> None:
+        """The door is open again."""
+        for instance in [each for each in self.instances.values() if each.parked]:
+            instance.go_on()
+        self.turns.rouse_soon()
+        self.outgoing.flush_soon()
+
+    def lose(self, lock: str, fence: int, why: str) -> None:
+        """A hold is good no longer: its body is told, and its place goes back to the algorithm."""
+        for hold in [hold for hold in self.table.holds.get(lock, ()) if hold.has(fence)]:
+            hold.lose(why)
+        if instance := self.instances.get(lock):
+            for ticket in [each for each in instance.inside.values() if each.fence == fence]:
+                ticket.lost = True
+                self.release(lock, ticket)
 
     def end(self, why: Callable[[str], Exception]) -> None:
         """Nobody here will be let in any more, and those who wait are told why."""
@@ -112,8 +132,12 @@ class Switchboard:
     def release(self, lock: str, ticket: Ticket) -> None:
         if self.outgoing.closed or ticket.released:
             return
+        instance = self.instances.get(lock)
+        if instance is None or instance.inside.get(ticket.site) is not ticket:
+            ticket.released = True  # of an epoch that is over; the hold was not carried into this one
+            return
         try:
-            self.instances[lock].release(ticket)
+            instance.release(ticket)
         finally:
             if self.turns.roused:
                 self.turns.rouse_soon()
@@ -169,7 +193,7 @@ class Switchboard:
 
     def _take(self, peer: str, envelope: Envelope) -> None:
         """One message of one lock: of this epoch, of a later one, or of one that is over."""
-        if envelope.epoch != self.table.epoch:
+        if envelope.epoch != self.table.epoch or peer in self.outsiders:
             if envelope.epoch > self.table.epoch:
                 self.lobby.keep(peer, envelope)
             return

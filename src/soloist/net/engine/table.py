@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from soloist.algorithms import Card
+from soloist.core import Process
 from soloist.net.engine.instance import Asleep, Instance, fresh
 from soloist.net.engine.layout import Layout
-from soloist.net.engine.ticket import Caller, CallLater, Door, Effects, Terms
+from soloist.net.engine.ticket import Caller, CallLater, Door, Effects, Terms, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.wire import LockState
 from soloist.net.telemetry.observer import Observer, port_for
-from soloist.views import View
+from soloist.views import Holder, View
+from soloist.views.carry import carry
 
 if TYPE_CHECKING:
     from soloist.net.hold import Hold
@@ -54,6 +56,12 @@ class Table:
         """Locks that were not in use when there were many."""
         self.holds: dict[str, list[Hold]] = {}
         """Live holds by instance."""
+        self.held: dict[str, list[Holder]] = {}
+        """Locks that were held when the epoch began, and have not been met in it."""
+        self._hosts: dict[str, str] = {}
+        """The names of the members, by incarnation."""
+        self._seated: dict[tuple[str, int], Ticket] = {}
+        """Those of our callers who were inside then, by lock and fence."""
         self._most_awake = MOST_AWAKE
 
     @property
@@ -73,19 +81,24 @@ class Table:
         self.asleep.clear()
         return waiting, inside
 
-    def activate(self, view: View) -> None:
-        """From now on there are locks, and these are the members."""
+    def activate(self, view: View, inside: Iterable[Caller] = ()) -> None:
+        """From now on there are locks, and these are the members. Those are inside whose holds it carries over."""
         self.view, self.epoch = view, view.epoch
         self.names = sorted(member.name for member in view.members)
         self.me = self.names.index(self.node)
         self.terms = Terms(self.effects, view.epoch, self.locality, self.call_later, self.door)
+        self._hosts = {member.incarnation: member.name for member in view.members}
+        self.held = by_lock(view.holders)
+        self._seated = {(lock, ticket.fence): ticket for lock, _, ticket in inside if not ticket.released}
+        for lock in [lock for lock, holds in self.held.items() if any(map(self._ours, holds))]:
+            self._carry_over(lock)
 
     def card_for(self, capacity: int) -> Card:
         lock, semaphore = self.cards
         return lock if capacity == 1 else semaphore
 
     def instance(self, lock: str, capacity: int) -> Instance:
-        """The one place where an instance of an algorithm begins, or wakes up."""
+        """Where an instance of an algorithm begins, or wakes up."""
         instance = self.known(lock)
         if instance is None:
             return self._begin(lock, capacity, None)
@@ -97,20 +110,44 @@ class Table:
         """A lock that this node has met; awake, if it was asleep."""
         if asleep := self.asleep.pop(lock, None):
             return self._begin(lock, asleep.capacity, asleep)
-        return self.instances.get(lock)
+        return self._carry_over(lock) if lock in self.held else self.instances.get(lock)
+
+    def _ours(self, hold: Holder) -> bool:
+        return self._hosts[hold.incarnation] == self.node
+
+    def _carry_over(self, lock: str) -> Instance:
+        """Our part of a lock that was held when this epoch began: everybody begins it with its holders inside."""
+        holds = self.held.pop(lock)
+        capacity = holds[0].size
+        card = self.card_for(capacity)
+        holders = [(self._hosts[hold.incarnation], hold.slot if hold.slot >= 0 else None) for hold in holds]
+        start = carry(card, self.names, holders, capacity)
+        hosts = tuple(map(self.names.index, start.hosts))
+        layout = Layout.seated(hosts, self.me, capacity)
+        instance = self._awake(lock, card, layout, start.processes(self.node), 0)
+        instance.resume(start.mail(self.node), start.timers(self.node))
+        for hold, site in zip(holds, start.seats, strict=True):
+            if self._ours(hold):
+                instance.seat(site, self._seated.pop((lock, hold.fence), None))
+        return instance
 
     def _begin(self, lock: str, capacity: int, asleep: Asleep | None) -> Instance:
+        card, layout = self.card_for(capacity), Layout.of(lock, len(self.names), self.me, capacity)
+        if asleep:
+            return self._awake(lock, card, layout, asleep.processes(card), asleep.counter)
+        instance = self._awake(lock, card, layout, fresh(card, layout), self.view.counter)
+        instance.begin()
+        return instance
+
+    def _awake(
+        self, lock: str, card: Card, layout: Layout, processes: Sequence[Process], counter: int
+    ) -> Instance:
+        """The one place where an instance is made."""
         if len(self.instances) >= self._most_awake:
             self._let_sleep()
-        card, layout = self.card_for(capacity), Layout.of(lock, len(self.names), self.me, capacity)
-        processes = asleep.processes(card) if asleep else fresh(card, layout)
-        counter = asleep.counter if asleep else self.view.counter
-        instance = Instance(
+        self.instances[lock] = instance = Instance(
             lock, card, layout, self.terms, processes, counter, port_for(self.observers, lock)
         )
-        self.instances[lock] = instance
-        if not asleep:
-            instance.begin()
         return instance
 
     def _let_sleep(self) -> None:
@@ -158,6 +195,13 @@ class Table:
         note = next((hold.note for hold in holds if hold.note), None)
         inside = len(instance.inside)
         return LockState(name, self.node, inside, instance.waiting, instance.fence, held_for, note)
+
+
+def by_lock(holders: Iterable[Holder]) -> dict[str, list[Holder]]:
+    found: dict[str, list[Holder]] = {}
+    for hold in holders:
+        found.setdefault(hold.lock, []).append(hold)
+    return found
 
 
 def mismatch(lock: str, here: int, there: str) -> ConfigMismatch:

@@ -34,6 +34,8 @@ class Ticket:
     passed = 0
     """How often in a row the site's place has been passed on from caller to caller."""
     released = False
+    lost = False
+    """Whether it was inside when its lease ran out, or when its node was left out of a view."""
     shares = 1
     """How many holds of it its holder has: a reentrant lock may be taken again."""
 
@@ -77,8 +79,11 @@ class Door(Protocol):
     def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
         """Test and entry in one step: if it says yes, the hold is known of."""
 
-    def leave(self, lock: str, epoch: int, ticket: Ticket) -> bool:
+    def leave(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
         """The hold has ended. Whether the algorithm may go on in that epoch."""
+
+    def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
+        """Whether a hold is good at this moment."""
 
 
 class Terms(NamedTuple):

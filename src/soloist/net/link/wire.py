@@ -15,7 +15,7 @@ import msgspec
 
 from soloist.core import ProtocolError
 
-VERSION = 2
+VERSION = 3
 MAX_FRAME = 4 * 1024 * 1024
 """No honest peer sends more in one turn: a longer frame closes the connection."""
 

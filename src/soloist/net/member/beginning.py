@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable
 
 import msgspec
@@ -18,6 +19,8 @@ log = logging.getLogger("soloist.net")
 
 class Beginning:
     """The `Meeting` of a node: whom its transport has found, and what became of that."""
+
+    renews = False
 
     def __init__(self, who: Who, say: Callable[[str, Control], None], born: Callable[[int], None]) -> None:
         self.who = who
@@ -47,6 +50,9 @@ class Beginning:
         self.birth.meet(theirs.node, Newborn(theirs.incarnation, theirs.origin))
         self.go_on()
 
+    def pulse(self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool) -> None:
+        raise AssertionError("nobody renews anything without a lease")
+
     def trouble(self, peer: str, why: str, mismatch: bool) -> None:
         """There is no link to that peer. Before the birth, callers need not wait for one who is misconfigured."""
         self.troubles[peer] = why
@@ -58,6 +64,17 @@ class Beginning:
                     ticket.fail(self._mismatch(lock))
 
     # What the node asks and tells.
+
+    def start(self) -> None:
+        """The transport has started."""
+        self.go_on()
+
+    async def leave(self) -> None:
+        """The node is closed."""
+
+    def descriptors(self) -> list[int]:
+        """The files that the child of a fork must not keep."""
+        return []
 
     def begin_above(self, origin: int) -> None:
         """Fences of earlier epochs are known of; before anybody is met."""

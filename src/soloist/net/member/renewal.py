@@ -24,7 +24,6 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from soloist.core import ProtocolError
 from soloist.net.link.connection import MALFORMED
 from soloist.net.link.wire import MAX_FRAME, Frames, frame
 from soloist.net.member.cipher import Cipher, Plain
@@ -297,16 +296,3 @@ class Pulse:
         del self._lines[line.peer]
         self._selector.unregister(line.socket)
         line.socket.close()
-
-
-def detach(transport: Any) -> socket.socket:
-    """The socket of an asyncio or uvloop transport without TLS, which gives it up: neither end notices.
-
-    What the transport's protocol has read already and not used goes with it to `Pulse.add`.
-    """
-    if transport.get_extra_info("ssl_object") is not None:
-        raise ProtocolError("TLS cannot be taken from the loop that began it")
-    transport.pause_reading()
-    sock = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
-    transport.abort()
-    return sock

@@ -47,6 +47,8 @@ class Votes(Protocol):
     def begin_anew(self) -> None:
         """Put a bad file aside and be a voter to be, under another id."""
 
+    def descriptors(self) -> list[int]: ...
+
     def close(self) -> None: ...
 
 
@@ -72,6 +74,9 @@ class MemoryVotes:
 
     def begin_anew(self) -> None:
         self.file, self.bad = new_voter(self.cluster, self.node), ""
+
+    def descriptors(self) -> list[int]:
+        return []
 
     def close(self) -> None:
         pass

@@ -19,10 +19,23 @@ MAY_IMPORT = {
     "views": {"core"},
     "check": {"core", "structures", "algorithms", "network", "views"},
     "net": {"core", "structures", "algorithms"},
-    "demo": {"core", "children", "algorithms", "net"},
+    "testing": {"core", "children", "net"},
+    "demo": {"algorithms", "testing"},
     "lab": {"core", "children", "structures", "algorithms", "network", "sim", "check"},
-    "bench": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo"},
-    "cli": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo", "bench", "lab"},
+    "bench": {"core", "structures", "algorithms", "network", "sim", "check", "net", "testing"},
+    "cli": {
+        "core",
+        "structures",
+        "algorithms",
+        "network",
+        "sim",
+        "check",
+        "net",
+        "testing",
+        "demo",
+        "bench",
+        "lab",
+    },
 }
 PURE = ("core", "structures", "algorithms", "views")
 IMPURE_MODULES = {"asyncio", "random", "time", "socket", "logging", "threading", "os", "subprocess"}

@@ -20,9 +20,8 @@ from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.will import new_will, will_frame, will_of
 from soloist.net.member import sentinel as module
 from soloist.net.member.sentinel import Sentinel, possible
-
-from tests.net.link.certificates import Authority
 from tests.net.helpers import TESTS, connected, eventually, ports, run
+from tests.net.link.certificates import Authority
 
 pytestmark = pytest.mark.skipif(not possible(), reason="there are no pidfds here")
 

@@ -13,7 +13,7 @@ import msgspec
 
 from soloist.core import ProtocolError
 from soloist.net.link import handshake
-from soloist.net.link.handshake import Hello, Mismatch, Proof, Sorry, Welcome
+from soloist.net.link.handshake import Hello, Mismatch, Proof, PulseHello, Sorry, Welcome
 from soloist.net.link.security import check_certificate
 from soloist.net.link.shortcut import same_user
 from soloist.net.link.will import LONGEST, Will, read_will
@@ -98,6 +98,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         space, frames = self.space, self.frames
+        if self.only_will:
+            self._in_the_clear(space[:nbytes])
+            return
         # The rule is one whole frame. All that a message needs is in this one function, and so on its way down:
         # whoever is woken for a message has nothing of ours in its caches, and each call costs microseconds.
         whole = nbytes >= 4 and not frames.buffer and length_of(space)[0] == nbytes - 4
@@ -126,7 +129,7 @@ class Connection(asyncio.BufferedProtocol):
         except MALFORMED as error:
             self.refuse(str(error), isinstance(error, Mismatch))
         if self.rest is not None and self.theirs:
-            self.owner.pulsed(self, self.theirs, b"".join((*self.rest, frames.buffer)))
+            self.owner.pulses.taken(self, self.theirs, b"".join((*self.rest, frames.buffer)))
             return
         if batches and peer:
             self.owner.receive(peer.name, batches)
@@ -165,14 +168,28 @@ class Connection(asyncio.BufferedProtocol):
         self.ours = handshake.hello(self.owner.identity, to, met, received, self.pulse)
         self._put(frame(encode(self.ours)))
 
+    def _in_the_clear(self, data: memoryview) -> None:
+        """Where TLS should be: one frame. After it there may be TLS, for somebody else to read."""
+        if self.wire and self.wire.is_closing():
+            return
+        try:
+            said, rest = self.frames.first(data, handshake.decode_greeting)
+            if isinstance(said, Will):
+                self._hear_will(said)
+            elif isinstance(said, PulseHello):
+                self.owner.strangers.pop(self, None)
+                self.owner.pulses.called(self, said, rest)
+            elif said:
+                raise ProtocolError("it does not speak TLS")
+        except MALFORMED as error:
+            self.refuse(str(error))
+
     def _greet(self, body: memoryview) -> None:
         if self.wire and self.wire.is_closing():
             return  # all has been said
         said = handshake.decode_greeting(body)
         if isinstance(said, Will) and not (self.dialled or self.theirs):
             self._hear_will(said)
-        elif self.only_will:
-            raise ProtocolError("it does not speak TLS")
         elif isinstance(said, Sorry):
             self._refused(said)
         elif self.theirs is None and isinstance(said, Hello):

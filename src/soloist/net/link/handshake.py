@@ -39,6 +39,10 @@ class Who(msgspec.Struct, frozen=True, array_like=True):
     """Of the newest view that it knows of; 0 if it has never heard of one."""
     previous: str = ""
     """The incarnation that had its data directory before, and has ended."""
+    serves: bool = False
+    """Whether other processes use its locks: these go on when it has ended."""
+    will: str = ""
+    """What its sentinel shows when it has ended, as a hash; empty if it has none."""
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):
@@ -53,6 +57,12 @@ class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):
     nonce: bytes
     pulse: bool = False
     """Whether this connection is for renewals alone."""
+
+
+class PulseHello(msgspec.Struct, frozen=True, array_like=True, tag="pulse"):
+    """Where TLS is spoken: from now on on this connection too, for renewals. The certificate must bear this name."""
+
+    node: str
 
 
 class Proof(msgspec.Struct, frozen=True, array_like=True, tag="proof"):
@@ -82,7 +92,7 @@ class Mismatch(ProtocolError):
     """The peer is configured otherwise than we are."""
 
 
-decode_greeting = msgspec.msgpack.Decoder(Hello | Proof | Welcome | Sorry | Will).decode
+decode_greeting = msgspec.msgpack.Decoder(Hello | Proof | Welcome | Sorry | Will | PulseHello).decode
 
 
 def nonce() -> bytes:

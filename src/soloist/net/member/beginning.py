@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import ssl
 from collections.abc import Callable
 
 import msgspec
@@ -50,7 +51,16 @@ class Beginning:
         self.birth.meet(theirs.node, Newborn(theirs.incarnation, theirs.origin))
         self.go_on()
 
-    def pulse(self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool) -> None:
+    def pulse(
+        self,
+        peer: str,
+        incarnation: str,
+        sock: socket.socket,
+        unread: bytes,
+        greeted: bool,
+        tls: ssl.SSLContext | None = None,
+        server: bool = False,
+    ) -> None:
         raise AssertionError("nobody renews anything without a lease")
 
     def trouble(self, peer: str, why: str, mismatch: bool) -> None:
@@ -68,6 +78,10 @@ class Beginning:
     def start(self) -> None:
         """The transport has started."""
         self.go_on()
+
+    def voters(self) -> dict[str, bool]:
+        """Who votes on who is a member, and whether it is heard."""
+        return {}
 
     async def leave(self) -> None:
         """The node is closed."""

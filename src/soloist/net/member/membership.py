@@ -10,6 +10,7 @@ import asyncio
 import logging
 import math
 import socket
+import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
@@ -17,13 +18,15 @@ import msgspec
 
 from soloist.core import UsageError
 from soloist.net.engine.switchboard import Switchboard
+from soloist.net.errors import NoQuorum
 from soloist.net.link.handshake import Welcome, Who, incarnation
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Envelope, encode
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
+from soloist.net.member.cipher import Encrypted
 from soloist.net.member.clock import Clock, lease_clock
-from soloist.net.member.council import Council
+from soloist.net.member.council import Council, node_of
 from soloist.net.member.origin import DataDirectory
 from soloist.net.member.pidfd import PeerProcess, take
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
@@ -99,20 +102,38 @@ class Membership(Beginning):
                 self.birth.unbind()
             super().met(theirs)
 
-    def pulse(self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool) -> None:
-        self._watch(theirs, sock)
-        self.council.meet(theirs.node, theirs.incarnation, sock, unread)
-        if not dialled:
-            self.council.pulse.send(theirs.node, encode(Welcome()))
+    def pulse(
+        self,
+        peer: str,
+        incarnation: str,
+        sock: socket.socket,
+        unread: bytes,
+        greeted: bool,
+        tls: ssl.SSLContext | None = None,
+        server: bool = False,
+    ) -> None:
+        self._watch(peer, incarnation, sock)
+        cipher = Encrypted(tls, peer, server) if tls else None
+        self.council.meet(peer, incarnation, sock, unread, cipher)
+        if not greeted:
+            self.council.pulse.send(peer, encode(Welcome()))
 
-    def _watch(self, theirs: Who, sock: socket.socket) -> None:
-        """On one host the end of a process is known at once, and for certain."""
-        if before := self.processes.pop(theirs.node, None):
+    def _watch(self, peer: str, incarnation: str, sock: socket.socket) -> None:
+        """On one host the end of a process is known at once, and for certain. But if it serves others, they go on."""
+        if before := self.processes.pop(peer, None):
             before.close()
         process = take(sock, None)
-        if process and process.confirmed:
-            self.processes[theirs.node] = process
-            process.watch(lambda: self.council.dead(theirs.incarnation, "its process is gone"))
+        if process and process.confirmed and not self.known[peer].serves:
+            self.processes[peer] = process
+            process.watch(lambda: self.council.dead(incarnation, "its process is gone"))
+        elif process:
+            process.close()
+
+    def _will(self, will: str) -> None:
+        """A sentinel says that its node has ended."""
+        for theirs in self.known.values():
+            if will and theirs.will == will:
+                self.council.dead(theirs.incarnation, "its sentinel says so")
 
     def _pulse_lost(self, peer: str) -> None:
         if not self.ended:
@@ -205,6 +226,23 @@ class Membership(Beginning):
             return "this node is not a member yet: it has asked to join"
         return super().why()
 
+    def voters(self) -> dict[str, bool]:
+        view = self.council.newest_view
+        heard = {self.who.node, *self.council.pulse.peers()}
+        return {name: name in heard for name in sorted(map(node_of, view.voters))} if view else {}
+
+    def starving(self, why: str) -> None:
+        self._in_loop(self._starve, why)
+
+    def _starve(self, why: str) -> None:
+        """There has been no majority for a whole lease: whoever waits had better know."""
+        missing = [name for name, heard in self.voters().items() if not heard]
+        away = f"; not heard: {', '.join(missing)}" if missing else ""
+        callers, self.callers = self.callers, []
+        for caller in [*callers, *self.board.table.give_up_waiting()]:
+            name = caller.lock.partition(":")[2]
+            caller.ticket.fail(NoQuorum(f"{name!r} cannot be granted: {why}{away}", name=name))
+
     async def leave(self) -> None:
         """Say goodbye, so that nobody has to wait for us, and end."""
         self.ended = True
@@ -223,7 +261,7 @@ class Membership(Beginning):
         return [*self.council.pulse.descriptors(), *self.council.votes.descriptors()]
 
 
-def check_lease(seconds: float | None, tls: object) -> Lease | None:
+def check_lease(seconds: float | None) -> Lease | None:
     """The terms, from what a user says: half a percent of drift each way is more than any clock has."""
     if seconds is None:
         return None
@@ -235,20 +273,18 @@ def check_lease(seconds: float | None, tls: object) -> Lease | None:
         raise UsageError(
             f"lease must be a number of seconds, {LEAST_LEASE:g} or more, or None; not {seconds!r}"
         )
-    if tls:
-        raise UsageError("lease: not with tls yet; use secret=, or lease=None")
     return Lease(float(seconds), drift=0.01, margin=max(0.05, seconds / 50))
 
 
 def begin_membership(
-    who: Who,
     lease: Lease,
     peers: Mapping[str, str],
     board: Switchboard,
     transport: Transport,
+    who: Who,
     data: DataDirectory | None,
 ) -> Membership:
     """Once the data directory, if there is one, is open: what it says of the past decides how this begins."""
     votes: Votes = DiskVotes(data, peers) if data else MemoryVotes(who.cluster, who.node)
-    previous = data.previous if data else ""
+    previous = data.previous if data and not who.serves else ""
     return Membership(who, lease, peers[who.node], votes, lease_clock(), board, transport, previous)

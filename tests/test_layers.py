@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "algorithms": {"core", "structures"},
     "network": {"core", "structures", "algorithms"},
     "sim": {"core", "children", "structures", "algorithms", "network"},
-    "views": {"core"},
+    "views": {"core", "algorithms"},
     "check": {"core", "structures", "algorithms", "network", "views"},
     "net": {"core", "structures", "algorithms"},
     "demo": {"core", "children", "algorithms", "net"},

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from itertools import combinations_with_replacement, permutations, product
 
+import msgspec
 import pytest
 
 from soloist.algorithms import CATALOGUE, Card
 from soloist.check.carry import LARGE, SIZES, check_carry, check_start, held
+from soloist.check.explore import explore
+from soloist.check.reductions import Space
 from soloist.check.setting import setting
 from soloist.cli import main
 from soloist.core import IDLE, INSIDE, Port, Process, UsageError
@@ -295,6 +298,18 @@ def test_nothing_bad_follows(name: str, n: int, k: int) -> None:
         assert ("fence" in report.properties) == (k == 1)
 
 
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_nor_without_reductions(name: str) -> None:
+    """What the algorithms declare about themselves is not relied on here."""
+    card = CATALOGUE[name]
+    for k in (1, 2) if card.capacity == "K" else (1,):
+        for slots in held(card, k):
+            what = msgspec.structs.replace(setting(card, 2, 1, k), start=prefix(card, 2, k, slots))
+            graph = explore(Space(what, reductions=()))
+            assert graph.complete
+            assert graph.space.model.inside(graph.states[0]) == len(slots)
+
+
 @pytest.mark.parametrize("inner", RESTLESS)
 def test_nothing_bad_follows_where_mail_is_under_way(inner: str) -> None:
     card, options = CATALOGUE["partitioned"], {"inner": inner}
@@ -338,7 +353,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_command_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "carry", "central", "--json", "--states", "10"]) == 3
     (found,) = json.loads(capsys.readouterr().out)["algorithms"]
-    assert (found["algorithm"], found["verdict"], found["starts"]) == ("central", "incomplete", 1)
+    assert (found["algorithm"], found["verdict"], found["starts"]) == ("central", "incomplete", 2)
     assert found["where"] == "2 sites, K = 1, holders at 0"
 
 

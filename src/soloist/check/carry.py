@@ -68,7 +68,8 @@ def sizes_of(card: Card, large: bool = False) -> list[tuple[int, int]]:
 def check_carry(
     card: Card, large: bool = False, limits: Limits | None = None, watch: Watcher | None = None
 ) -> Summary:
-    """Explore an algorithm from all its starts; the first that fails ends it."""
+    """Explore an algorithm from all its starts; the first that fails ends it. States are limited for each of them,
+    seconds for all together."""
     since, limits = monotonic(), limits or Limits()
     found = Summary(card.name)
     for n, k in sizes_of(card, large):
@@ -78,10 +79,11 @@ def check_carry(
             found.starts += 1
             found.states += report.states
             found.seconds = monotonic() - since
-            if report.verdict != HOLDS:
+            if report.verdict != HOLDS and (found.verdict == HOLDS or report.verdict == VIOLATED):
                 found.verdict, found.property = report.verdict, report.property
                 found.where = f"{n} sites, K = {k}, holders at {', '.join(map(str, start.holders))}"
                 found.reason, found.script = report.reason, report.script
+            if found.verdict == VIOLATED:
                 return found
     return found
 

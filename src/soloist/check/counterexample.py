@@ -188,7 +188,8 @@ def script(steps: list[Step], space: Space) -> str:
         words.append(f"k={size.k}")
     usual = setting.card.size(size.n, size.k).options
     words += [f"{name}={value}" for name, value in size.options.items() if str(value) != str(usual[name])]
-    return "\n".join([" ".join(words), *(step.command for step in steps)]) + "\n"
+    before = setting.start.steps if setting.start else ()
+    return "\n".join([" ".join(words), *before, *(step.command for step in steps)]) + "\n"
 
 
 def why_waiting(walk: Walk) -> list[str]:

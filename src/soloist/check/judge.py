@@ -24,12 +24,12 @@ from soloist.check.declared import withheld
 from soloist.check.explore import CutOff, Graph, Limits, Progress, Watcher, explore, memory_used
 from soloist.check.finding import BOUNDED, NOT_JUDGED, PROVED, Finding, found, show, starves
 from soloist.check.liveness import UNBOUNDED_BYPASS, bypass, in_order, livelocked, starvation
-from soloist.check.model import WrongStart
 from soloist.check.parts import TOO_MANY
 from soloist.check.passes import Companion, Job, can_run_beside
 from soloist.check.reductions import REDUCTIONS, Space, chosen
 from soloist.check.report import Report, Vacuity, WorstCase
 from soloist.check.setting import UNBOUNDED, setting
+from soloist.check.start import WrongStart
 from soloist.check.worst import MEASURES, worst
 from soloist.core import Phase, unknown
 

@@ -30,7 +30,8 @@ from soloist.check.parts import (
     unless_mail_from,
 )
 from soloist.check.setting import UNBOUNDED, Setting
-from soloist.core import IDLE, INSIDE, WAITING, Process, Site, UsageError
+from soloist.check.start import begun, carried
+from soloist.core import IDLE, INSIDE, WAITING, Process, Site
 
 
 class Action(NamedTuple):
@@ -66,10 +67,6 @@ class Moves(dict[int, list[Move]]):
         return moves
 
 
-class WrongStart(Exception):
-    """A system fails before its first step."""
-
-
 class Model:
     """A setting as a transition system over integers."""
 
@@ -99,34 +96,15 @@ class Model:
     # States.
 
     def _initial(self) -> int:
-        """Before anybody has asked; what sites send at the very beginning is under way."""
+        """Before anybody has asked, unless the setting says otherwise; what has been sent so far is under way."""
         setting = self.setting
-        locals_: list[Local] = []
-        mail: list[tuple[Site, Item]] = []
-        for process, left in zip(self._started(), setting.rounds, strict=True):
-            number = self.library.process_number(process)
-            outcome = self.library.outcomes(number, Event("begin"))[0]
-            if outcome.error:
-                raise WrongStart(outcome.error)
-            after = Local(number, left, known=self.history.entry_bit).after(outcome)
-            mail += [(to, self._item(process.me, message, after)) for to, message in outcome.sends]
-            locals_.append(after)
+        locals_, mail = begun(self.library, setting, self.history.entry_bit)
         self.fresh = [local.process for local in locals_]
+        if setting.start:
+            locals_, mail = carried(self.library, setting, setting.start, self.history.entry_bit)
         for to, item in mail:
             locals_[to] = self.receive(locals_[to], (item,))
         return self.pack([*locals_, Pool(setting.faults, setting.crashes)])
-
-    def _started(self) -> list[Process]:
-        """The processes as they begin, if they are what their class says."""
-        try:
-            processes = self.setting.card.start(self.setting.size)
-            for process in processes:
-                self.library.process_number(process)
-        except UsageError:
-            raise
-        except Exception as error:  # like in any other step
-            raise WrongStart(f"{type(error).__name__}: {error}") from error
-        return processes
 
     def pack(self, things: list[Thing]) -> int:
         return (

@@ -18,13 +18,14 @@ IMPORTS = {
     "algorithms": {"core", "structures"},
     "network": {"core"},
     "sim": {"core", "children", "algorithms", "network"},
-    "views": {"core"},
+    "views": {"core", "algorithms"},
     "check": {"core", "algorithms", "views"},
-    "net": {"core", "algorithms"},
-    "demo": {"core", "children", "algorithms", "net"},
+    "net": {"core", "algorithms", "views"},
+    "testing": {"core", "children", "net"},
+    "demo": {"algorithms", "testing"},
     "lab": {"core", "children", "structures", "algorithms", "network", "sim", "check"},
-    "bench": {"core", "algorithms", "network", "sim", "check", "net"},
-    "cli": {"core", "algorithms", "network", "sim", "check", "net", "demo", "bench", "lab"},
+    "bench": {"core", "algorithms", "network", "sim", "check", "net", "testing"},
+    "cli": {"core", "algorithms", "network", "sim", "check", "net", "testing", "demo", "bench", "lab"},
 }
 """What each layer imports: no more, and no less."""
 PURE = ("core", "structures", "algorithms", "views")

@@ -52,6 +52,7 @@ def test_the_catalogue_holds_with_three_sites_and_two_rounds(name: str) -> None:
     assert not report.vacuity.phases_unreached
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("nodes", "rounds"), [(1, 2), (2, 3), (3, (2, 1, 0)), (3, (1, 1, 0)), (3, (0, 0, 2))], ids=str
 )
@@ -76,12 +77,14 @@ def test_lamport_holds_with_three_sites_and_two_rounds() -> None:
     assert not report.vacuity.phases_unreached
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", FIVE)
 def test_one_site_alone(name: str) -> None:
     report = check(CATALOGUE[name], nodes=1, rounds=3)
     assert (report.verdict, report.bypass_bound) == ("holds", 0)
 
 
+@pytest.mark.smoke
 def test_lamport_needs_fifo() -> None:
     """permission.md, section 3: the shortest counterexample has four steps, both sites are inside."""
     report = check(CATALOGUE["lamport"], nodes=2, rounds=1, channels="any")
@@ -198,6 +201,7 @@ def test_different_requests_by_site() -> None:
     } == {1}
 
 
+@pytest.mark.smoke
 def test_json_record() -> None:
     record = check(CATALOGUE["lamport"], nodes=2, rounds=1, channels="any").record()
     assert {"algorithm", "nodes", "rounds", "k", "channels", "verdict", "property"} <= set(record)

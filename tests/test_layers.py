@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "sim": {"core", "children", "structures", "algorithms", "network"},
     "views": {"core"},
     "check": {"core", "structures", "algorithms", "network", "views"},
-    "net": {"core", "structures", "algorithms"},
+    "net": {"core", "structures", "algorithms", "views"},
     "demo": {"core", "children", "algorithms", "net"},
     "lab": {"core", "children", "structures", "algorithms", "network", "sim", "check"},
     "bench": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo"},

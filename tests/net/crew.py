@@ -7,8 +7,8 @@ from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from typing import Any
 
-from .helpers import ports, start_python, stop
-from .witness import Testimony
+from tests.net.helpers import ports, start_python, stop
+from tests.net.witness import Testimony
 
 
 class Outcome:
@@ -31,7 +31,7 @@ def employ(
     names = [f"n{number:02}" for number in range(workers)]
     processes: list[Popen[bytes]] = []
     try:
-        witness = start_python("net.witness", str(workers), str(log))
+        witness = start_python("tests.net.witness", str(workers), str(log))
         processes.append(witness)
         assert witness.stdout
         where = json.loads(witness.stdout.readline())
@@ -39,7 +39,7 @@ def employ(
             task = {"peers": peers, "witness": where, "entries": entries, "capacity": capacity}
             task |= {"timeout": seconds, "options": {"shortcut": False, **options}}
             for name in names:
-                processes.append(start_python("net.worker", json.dumps({**task, "name": name})))
+                processes.append(start_python("tests.net.worker", json.dumps({**task, "name": name})))
             reports = [report_of(process, seconds) for process in processes[1:]]
         witness.wait(10)
         return Outcome(Testimony(log), reports)

@@ -1,4 +1,4 @@
-"""A process that takes locks again and again and awaits nothing else: `python -m net.greedy NAME PEERS LOCKS`.
+"""A process that takes locks again and again and awaits nothing else: `python -m tests.net.greedy NAME PEERS LOCKS`.
 
 Of several names it takes one after the other, for ever.
 """

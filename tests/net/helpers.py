@@ -18,7 +18,7 @@ from soloist.net.sync import new_loop
 
 T = TypeVar("T")
 
-TESTS = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 Loop = Callable[[], asyncio.AbstractEventLoop]
@@ -175,7 +175,7 @@ def log_lines(level: int = logging.WARNING) -> Iterator[list[str]]:
 
 def start_python(module: str, *arguments: str, **options: Any) -> Popen[bytes]:
     """A process of its own; whoever starts it stops it, with `stop`."""
-    environment = {**os.environ, "PYTHONPATH": str(TESTS), **options.pop("environment", {})}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("environment", {})}
     return Popen([sys.executable, "-m", module, *arguments], env=environment, stdout=PIPE, **options)
 
 

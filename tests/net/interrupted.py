@@ -1,4 +1,4 @@
-"""A process that waits for a lock until it is interrupted, and stays: `python -m net.interrupted NAME PEERS`."""
+"""A process that waits for a lock until it is interrupted, and stays: `python -m tests.net.interrupted NAME PEERS`."""
 
 from __future__ import annotations
 

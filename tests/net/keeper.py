@@ -1,6 +1,6 @@
 """A node in a process of its own that takes and keeps what it is told to, line by line.
 
-    python -m net.keeper '{"name": "a", "peers": {…}}'
+    python -m tests.net.keeper '{"name": "a", "peers": {…}}'
 
 `grab NAME… SECONDS` answers with the fence, or with what the caller was told, for each name; `free NAME… 0` gives them
 back; `close` closes the node and ends.

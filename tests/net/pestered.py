@@ -1,4 +1,4 @@
-"""A process whose main thread is interrupted at random moments: `python -m net.pestered USE TRIES SEED`.
+"""A process whose main thread is interrupted at random moments: `python -m tests.net.pestered USE TRIES SEED`.
 
 It takes and gives back a lock again and again while another thread takes it, too. After each try nothing may be left
 of it, interrupted or not. It says how many of the tries were interrupted, and what was left.
@@ -14,8 +14,8 @@ import time
 from types import FrameType
 from typing import Any
 
-from net.helpers import ports
 from soloist.net import SyncNode
+from tests.net.helpers import ports
 
 SECONDS = 10.0
 

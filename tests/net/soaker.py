@@ -1,6 +1,6 @@
 """A node in a process of its own that asks for everything in every way, before the eyes of a witness, until told to stop.
 
-    python -m net.soaker '{"name": "a", "peers": {…}, "witness": [host, port], "seed": 1, "names": 2000, "threads": false}'
+    python -m tests.net.soaker '{"name": "a", "peers": {…}, "witness": [host, port], "seed": 1, "names": 2000, "threads": false}'
 
 One line per entry and exit to the witness, who answers each. When standard input ends, whoever works finishes; then
 each name is taken once more, so that nothing can have been lost; then a line of figures.

@@ -17,8 +17,16 @@ from soloist.net import AcquireTimeout, Node, NodeClosed, SyncNode
 from soloist.net.link.wire import Envelope
 from soloist.net.service.client import ControlClient
 from soloist.net.service.control import ControlServer
-
-from .helpers import connected, eventually, log_lines, memory_cluster, memory_nodes, ports, run, tcp_cluster
+from tests.net.helpers import (
+    connected,
+    eventually,
+    log_lines,
+    memory_cluster,
+    memory_nodes,
+    ports,
+    run,
+    tcp_cluster,
+)
 
 NAN = float("nan")
 

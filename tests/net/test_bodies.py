@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from soloist.net import AcquireTimeout, Hold, LockLost, NotOwned, SyncHold, SyncNode
-
-from .helpers import assert_at_rest, eventually, memory_cluster, memory_nodes, ports, run, settled
+from tests.net.helpers import assert_at_rest, eventually, memory_cluster, memory_nodes, ports, run, settled
 
 USES: dict[str, Callable[[Any], Any]] = {
     "lock": lambda node: node.lock("x"),

@@ -18,8 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from soloist.algorithms import CATALOGUE
 from soloist.net import Hold, Lock, Node
-
-from .helpers import assert_at_rest, memory_cluster, memory_nodes, run, settled
+from tests.net.helpers import assert_at_rest, memory_cluster, memory_nodes, run, settled
 
 Make = Callable[[Node], Any]
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from soloist.algorithms import CATALOGUE
-
-from .crew import employ
+from tests.net.crew import employ
 
 WORKERS = 4
 ENTRIES = int(os.environ.get("SOLOIST_ENTRIES", "500"))

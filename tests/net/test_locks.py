@@ -30,8 +30,7 @@ from soloist.net import (
     WouldDeadlock,
 )
 from soloist.net.lock import prompt
-
-from .helpers import (
+from tests.net.helpers import (
     Exclusion,
     assert_at_rest,
     eventually,
@@ -52,7 +51,7 @@ def on_three_nodes(test: Test) -> Callable[[], None]:
         async with memory_cluster() as nodes:
             await test(nodes)
             await asyncio.sleep(0.01)
-            assert_at_rest([node for node in nodes if not node._closed])
+            assert_at_rest([node for node in nodes if not node.closed])
 
     def wrapper() -> None:
         run(body())
@@ -766,7 +765,8 @@ def test_two_nodes_that_disagree_about_a_value_are_both_told() -> None:
 def test_a_node_that_holds_the_other_value_need_not_ask_for_it_to_be_noticed() -> None:
     async def main() -> None:
         async with memory_cluster("ab") as (a, b):
-            b._instance("semaphore:s", 3)  # b has used it before, and wants nothing now
+            await eventually(lambda: b.beginning.open)
+            b.board._instance("semaphore:s", 3)  # b has used it before, and wants nothing now
             with pytest.raises(ConfigMismatch, match="2 here, not 3 at b"):
                 await a.semaphore("s", 2).acquire()
 

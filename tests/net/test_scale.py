@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from .crew import employ
-from .helpers import Exclusion, assert_at_rest, memory_cluster, run
+from tests.net.crew import employ
+from tests.net.helpers import Exclusion, assert_at_rest, memory_cluster, run
 
 NAMES = 10_000
 KIBIBYTES_PER_NAME = 20
@@ -73,5 +73,5 @@ def test_idle_names_cost_little() -> None:
     assert size < KIBIBYTES_PER_NAME * 1024
 
 
-if __name__ == "__main__":  # python -m net.test_scale: the whole figure
+if __name__ == "__main__":  # python -m tests.net.test_scale: the whole figure
     print(f"{NAMES} names at 5 nodes: {memory_of_idle_names(NAMES) / 1024:.2f} KiB a name and node")

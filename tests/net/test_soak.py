@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from .helpers import TESTS, ports, run, split
-from .proxy import FaultProxy
+from tests.net.helpers import ROOT, ports, run, split
+from tests.net.proxy import FaultProxy
 
 NAMES = 2000
 MEMBERS = "abcd"
@@ -98,7 +98,7 @@ class Soak:
         pipes: dict[str, Any] = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
         words = json.dumps({**task, "threads": member in "cd"})
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "net.soaker", words, cwd=TESTS, limit=2**24, **pipes
+            sys.executable, "-m", "tests.net.soaker", words, cwd=ROOT, limit=2**24, **pipes
         )
         self.processes.append(process)
 

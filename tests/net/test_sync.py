@@ -27,8 +27,7 @@ from soloist.net import (
     SyncNode,
     WouldDeadlock,
 )
-
-from .helpers import TESTS, Exclusion, ports, split, start_python, stop
+from tests.net.helpers import ROOT, Exclusion, ports, split, start_python, stop
 
 
 @pytest.fixture
@@ -344,7 +343,7 @@ def test_what_is_wrong_with_a_node_is_said_where_it_is_made(peers: dict[str, str
 def test_a_thread_may_be_interrupted_while_it_waits() -> None:
     """Ctrl-C in a wait leaves nothing behind: not the request, and not a grant that comes too late."""
     with ports("a", "b") as peers, SyncNode("a", peers) as a:
-        waiter = start_python("net.interrupted", "b", repr(peers), stdin=subprocess.PIPE)
+        waiter = start_python("tests.net.interrupted", "b", repr(peers), stdin=subprocess.PIPE)
         try:
             assert waiter.stdout
             assert waiter.stdin
@@ -367,8 +366,8 @@ def test_a_thread_may_be_interrupted_while_it_waits() -> None:
 @pytest.mark.parametrize("use", ["acquire", "enter", "locks"])
 def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "net.pestered", use, "300", "1"],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        [sys.executable, "-m", "tests.net.pestered", use, "300", "1"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         timeout=60,
         check=True,
@@ -380,7 +379,7 @@ def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str) 
 
 FORK = """
 import os, sys
-from net.helpers import ports
+from tests.net.helpers import ports
 from soloist.net import NodeClosed, SyncNode, LockLost
 with ports("a") as peers, SyncNode("a", peers) as node:
     lock = node.lock("x")
@@ -408,7 +407,7 @@ with ports("a") as peers, SyncNode("a", peers) as node:
 def test_after_a_fork_all_is_dead_in_the_child() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", FORK],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         timeout=30,
         check=False,

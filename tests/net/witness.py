@@ -5,7 +5,7 @@ that down. So if two intervals overlap in the log, two were inside at once. The 
 lets all go when all are ready, and lets all leave when all are done (a node that left early would take its token
 with it).
 
-    python -m net.witness WORKERS LOG
+    python -m tests.net.witness WORKERS LOG
 """
 
 from __future__ import annotations

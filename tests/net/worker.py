@@ -1,6 +1,6 @@
 """A worker: one node in a process of its own that enters so many times, before the eyes of the witness.
 
-python -m net.worker '{"name": "a", "peers": {…}, "entries": 100, "witness": ["127.0.0.1", 9], …}'
+python -m tests.net.worker '{"name": "a", "peers": {…}, "entries": 100, "witness": ["127.0.0.1", 9], …}'
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import sys
 from typing import Any
 
 from soloist.net import Lock, Node
-
-from .witness import Link
+from tests.net.witness import Link
 
 
 def lock_of(node: Node, task: dict[str, Any]) -> Lock:

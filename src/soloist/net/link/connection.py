@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -36,8 +37,12 @@ MALFORMED = (ProtocolError, msgspec.MsgspecError, UnicodeDecodeError, RecursionE
 class Connection(asyncio.BufferedProtocol):
     """A connection that we made (`dialled`), or that somebody made to us."""
 
-    def __init__(self, transport: TcpTransport, dialled: Peer | None) -> None:
+    def __init__(self, transport: TcpTransport, dialled: Peer | None, pulse: bool = False) -> None:
         self.owner = transport
+        self.pulse = pulse
+        """Whether it is for renewals: then it is not ours once it is open."""
+        self.rest: list[bytes] | None = None
+        """Frames of such a connection that came with the last word of the handshake."""
         self.peer: Peer | None = None
         """Once the connection is open."""
         self.dialled = dialled
@@ -85,6 +90,9 @@ class Connection(asyncio.BufferedProtocol):
         try:
             for body in (space[4:nbytes],) if whole and self.open else frames.feed(space[:nbytes]):
                 peer = self.peer
+                if self.rest is not None:
+                    self.rest.append(frame(bytes(body)))
+                    continue
                 if not self.open or peer is None:
                     self._greet(body)
                     continue
@@ -101,6 +109,9 @@ class Connection(asyncio.BufferedProtocol):
                     batches.append(batch)
         except MALFORMED as error:
             self.refuse(str(error), isinstance(error, Mismatch))
+        if self.rest is not None and self.theirs:
+            self.owner.pulsed(self, self.theirs, b"".join((*self.rest, frames.buffer)))
+            return
         if batches and peer:
             self.owner.receive(peer.name, batches)
         if (peer := self.peer) and self.open:
@@ -135,7 +146,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _say_hello(self, to: str, peer: Peer | None) -> None:
         met, received = (peer.incarnation or "", peer.received) if peer else ("", 0)
-        self.ours = handshake.hello(self.owner.identity, to, met, received)
+        self.ours = handshake.hello(self.owner.identity, to, met, received, self.pulse)
         self._put(frame(encode(self.ours)))
 
     def _greet(self, body: memoryview) -> None:
@@ -159,6 +170,7 @@ class Connection(asyncio.BufferedProtocol):
         assert self.wire
         check_certificate(self.wire.get_extra_info("ssl_object"), theirs.who.node)
         if self.dialled is None:
+            self.pulse = theirs.pulse
             self._say_hello(theirs.who.node, self.owner.peers.get(theirs.who.node))
             self._prove()
 
@@ -172,8 +184,11 @@ class Connection(asyncio.BufferedProtocol):
             handshake.check_config(ours.who, theirs.who)
         if refusal or not known:
             raise ProtocolError(refusal or f"{theirs.who.node!r} is no peer of {ours.who.node!r}")
+        if self.pulse and not self.owner.meeting.renews:
+            raise ProtocolError(f"{ours.who.node!r} has no leases to renew")
         if not self.dialled:
-            self._put(frame(encode(Welcome())))
+            if not self.pulse:  # there whoever takes it says so
+                self._put(frame(encode(Welcome())))
             self._opened()
 
     def _prove(self) -> None:
@@ -187,7 +202,10 @@ class Connection(asyncio.BufferedProtocol):
             self.timeout.cancel()
         self.frames.limit = Frames().limit
         self.owner.strangers.pop(self, None)
-        self.owner.opened(self, self.theirs)
+        if self.pulse:
+            self.rest = []
+        else:
+            self.owner.opened(self, self.theirs)
         self.settled.set()
 
     def _refused(self, sorry: Sorry) -> None:
@@ -265,6 +283,16 @@ class Connection(asyncio.BufferedProtocol):
 
     def _where(self) -> str:
         return str(self.wire.get_extra_info("peername") or "a socket") if self.wire else ""
+
+
+def detach(transport: Any) -> socket.socket:
+    """The socket of an asyncio or uvloop transport without TLS, which gives it up: neither end notices."""
+    if transport.get_extra_info("ssl_object") is not None:
+        raise ProtocolError("TLS cannot be taken from the loop that began it")
+    transport.pause_reading()
+    sock = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
+    transport.abort()
+    return sock
 
 
 def printable(words: str) -> str:

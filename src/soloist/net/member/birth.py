@@ -15,11 +15,14 @@ newcomer among bound ones is refused; once they all have been started again, too
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from soloist.net.link.wire import Muster, encode
+from soloist.views import Lease, Node, View
+from soloist.views.view import COUNTER_BITS
 
 
 class Newborn(msgspec.Struct, frozen=True, array_like=True):
@@ -100,6 +103,13 @@ class Birth:
     def origin(self) -> int:
         """Below all fences of this company."""
         return max(newborn.origin for newborn in self.met.values())
+
+    def view(self) -> View:
+        """What has been born. Nobody is ever out-waited in it."""
+        members = tuple(Node(name, self.met[name].incarnation) for name in self.members)
+        epoch, counter = divmod(self.origin, 1 << COUNTER_BITS)
+        voters = tuple(self.members)
+        return View(epoch=epoch, counter=counter, voters=voters, members=members, lease=Lease(math.inf))
 
     def _go_on(self) -> None:
         others = len(self.members) - 1

@@ -1,0 +1,118 @@
+"""A caller that awaits nothing but its lock leaves turns of the loop to everything else."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from soloist.net import Node
+from soloist.net.engine.layout import Layout
+from tests.net.helpers import (
+    Exclusion,
+    eventually,
+    memory_cluster,
+    ports,
+    run,
+    split,
+    start_python,
+    started,
+    stop,
+)
+from tests.net.proxy import FaultProxy
+
+ENTRIES = 30
+
+
+def resting_at(member: int, members: int, count: int = 1) -> list[str]:
+    """Names of locks whose tokens start at that member."""
+    names = (f"x{number}" for number in range(10_000))
+    return [name for name in names if Layout.of(f"lock:{name}", members, 0, 1).hosts[0] == member][:count]
+
+
+@pytest.mark.parametrize("names", [1, 500], ids=["one lock", "many locks"])
+def test_a_greedy_caller_begun_right_after_the_start_starves_nobody(names: int) -> None:
+    """It has its locks at home, and nobody is connected yet: accepts, dials and handshakes need turns."""
+
+    async def main() -> None:
+        with ports(*"abc") as peers:
+            wanted = resting_at(0, 3, names)
+            greedy = start_python("tests.net.greedy", "a", repr(peers), ",".join(wanted))
+            try:
+                async with started([Node(name, peers, shortcut=False) for name in "bc"]) as nodes:
+                    exclusion = Exclusion()
+                    visits = (exclusion.visit(node, node.lock(wanted[0]), ENTRIES) for node in nodes)
+                    await asyncio.gather(*visits)
+                    assert exclusion.owners.count("b") == exclusion.owners.count("c") == ENTRIES
+            finally:
+                stop(greedy)
+
+    run(main(), 20)
+
+
+def test_a_greedy_caller_starves_nobody_after_a_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soloist.net.link.tcp.PATIENCE_SECONDS", 3600)  # nobody shall come past the proxies
+
+    async def main() -> None:
+        with ports(*"abc") as peers:
+            async with AsyncExitStack() as stack:
+                proxies = [FaultProxy(split(peers, name), seed=1) for name in "bc"]
+                seen = dict(peers)
+                for name, proxy in zip("bc", proxies, strict=True):
+                    await proxy.start()
+                    stack.push_async_callback(proxy.close)
+                    assert proxy.server
+                    seen[name] = f"127.0.0.1:{proxy.server.sockets[0].getsockname()[1]}"
+                nodes = [Node(name, peers, shortcut=False) for name in "bc"]
+                await stack.enter_async_context(started(nodes))
+                [lock] = resting_at(0, 3)
+                stack.callback(stop, start_python("tests.net.greedy", "a", repr(seen), lock))
+                await eventually(lambda: not any(node.missing() for node in nodes))
+                exclusion = Exclusion()
+                for _ in range(3):
+                    await asyncio.gather(*(exclusion.visit(node, node.lock(lock), ENTRIES) for node in nodes))
+                    for proxy in proxies:
+                        proxy.cut()
+                await asyncio.gather(*(exclusion.visit(node, node.lock(lock), ENTRIES) for node in nodes))
+                await eventually(lambda: all(proxy.accepted > 1 for proxy in proxies), "a has called again")
+
+    run(main(), 30)
+
+
+def test_timers_and_other_tasks_have_their_turns() -> None:
+    """On one node, with nobody to hear from at all."""
+
+    async def main() -> None:
+        async with memory_cluster("a") as (node,):
+            over = asyncio.Event()
+            asyncio.get_running_loop().call_later(0.02, over.set)
+            entries = 0
+            while not over.is_set() and entries < 10**6:
+                async with node.lock("x"):
+                    entries += 1
+            assert over.is_set()
+
+    run(main())
+
+
+def test_who_tries_again_and_again_lets_the_holder_leave() -> None:
+    async def main() -> None:
+        async with memory_cluster("a") as (node,):
+            entered = asyncio.Event()
+
+            async def hold() -> None:
+                async with node.lock("x"):
+                    entered.set()
+                    await asyncio.sleep(0.01)
+
+            holder = asyncio.create_task(hold())
+            await entered.wait()
+            for _ in range(10**6):
+                if taken := await node.lock("x").acquire(blocking=False):
+                    await taken.release()
+                    break
+            assert taken
+            await holder
+
+    run(main())

@@ -1,0 +1,246 @@
+"""Members that are killed and started again, alone or all together, and members with other peers: real processes.
+
+Whatever happens, nobody gets what another holds, no fence goes back, and both ends say what is the matter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from subprocess import DEVNULL
+from typing import Any
+
+import pytest
+
+from soloist.net import LockError, NodeClosed
+from soloist.net.service.client import ControlClient
+from tests.net.helpers import ROOT, ports, run
+
+NAMES = [f"n{number}" for number in range(40)]
+AGAIN = "was started again"
+SECONDS = 120
+Found = dict[str, int | str]
+
+
+class Process:
+    """A process that is started, killed and told to end."""
+
+    process: asyncio.subprocess.Process | None = None
+
+    async def spawn(self, *words: str, **options: Any) -> asyncio.subprocess.Process:
+        self.process = await asyncio.create_subprocess_exec(sys.executable, "-m", *words, **options)
+        return self.process
+
+    async def end(self, how: str) -> None:
+        assert self.process
+        if how == "close" and self.process.stdin:
+            self.process.stdin.write(b"close\n")
+        elif how == "kill":
+            self.process.kill()
+        else:
+            self.process.terminate()
+        await self.process.wait()
+        self.process = None
+
+
+class InLibrary(Process):
+    """A program with a node in it."""
+
+    def __init__(self, name: str, peers: dict[str, str], directory: Path) -> None:
+        self.task = {"name": name, "peers": peers}
+
+    async def start(self) -> None:
+        pipes: dict[str, Any] = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
+        await self.spawn("tests.net.keeper", json.dumps(self.task), cwd=ROOT, stderr=DEVNULL, **pipes)
+        await self._answer()
+
+    async def grab(self, names: list[str], timeout: float) -> Found:
+        assert self.process
+        assert self.process.stdin
+        self.process.stdin.write(f"grab {' '.join(names)} {timeout}\n".encode())
+        found: Found = await self._answer()
+        return found
+
+    async def _answer(self) -> Any:
+        assert self.process
+        assert self.process.stdout
+        return json.loads(await self.process.stdout.readline())
+
+
+class Daemon(Process):
+    """A daemon, and a client of it."""
+
+    def __init__(self, name: str, peers: dict[str, str], directory: Path) -> None:
+        self.name, self.directory = name, directory / name
+        self.directory.mkdir()
+        nodes = "".join(f'{each} = "{where}"\n' for each, where in peers.items())
+        (self.directory / "cluster.toml").write_text(
+            f'cluster = "t"\ncontrol = "{{name}}.sock"\n[nodes]\n{nodes}'
+        )
+        self.client: ControlClient | None = None
+
+    async def start(self) -> None:
+        words = ("soloist", "node", "--name", self.name, "--grace", "0.1")
+        await self.spawn(*words, cwd=self.directory, stdin=DEVNULL, stderr=DEVNULL)
+        async with asyncio.timeout(SECONDS):
+            while True:
+                try:
+                    self.client = await ControlClient(self.directory / f"{self.name}.sock").__aenter__()
+                    return
+                except NodeClosed:  # it does not listen yet
+                    await asyncio.sleep(0.05)
+
+    async def grab(self, names: list[str], timeout: float) -> Found:
+        async def one(name: str) -> int | str:
+            assert self.client
+            try:
+                return (await self.client.acquire(name, timeout=timeout)).fence
+            except LockError as error:
+                return f"{type(error).__name__}: {error}"
+
+        return dict(zip(names, await asyncio.gather(*map(one, names)), strict=True))
+
+    async def end(self, how: str) -> None:
+        assert self.client
+        if how == "close":
+            await self.client.close()
+        await super().end(how)
+        await self.client.close()
+        (self.directory / f"{self.name}.sock").unlink(missing_ok=True)
+
+
+class Witness:
+    """Who holds what, and the highest fence of each name."""
+
+    def __init__(self) -> None:
+        self.holder: dict[str, str] = {}
+        self.fences: dict[str, int] = {}
+
+    def saw(self, who: str, found: Found) -> int:
+        """How many were granted, each rightly."""
+        granted = {name: fence for name, fence in found.items() if isinstance(fence, int)}
+        for name, fence in granted.items():
+            assert name not in self.holder, f"{who} got {name}, which {self.holder[name]} holds"
+            assert fence > self.fences.get(name, 0), f"fence {fence} of {name} after {self.fences[name]}"
+            self.holder[name], self.fences[name] = who, fence
+        return len(granted)
+
+    def gone(self, who: str) -> None:
+        self.holder = {name: holder for name, holder in self.holder.items() if holder != who}
+
+
+class Troupe:
+    """Three members, and the witness."""
+
+    def __init__(self, members: dict[str, Any]) -> None:
+        self.members = members
+        self.witness = Witness()
+
+    async def grab(self, who: str, names: list[str], timeout: float) -> tuple[int, set[str]]:
+        found = await self.members[who].grab(names, timeout)
+        return self.witness.saw(who, found), {words for words in found.values() if isinstance(words, str)}
+
+    async def denied(self, who: str, names: list[str], *words: str) -> None:
+        """None of these is granted, and soon it is said why."""
+        reasons: set[str] = set()
+        while not (reasons and all(word in reason for word in words for reason in reasons)):
+            granted, reasons = await self.grab(who, names, 0.3)
+            assert granted == 0
+
+    async def end(self, who: str, how: str) -> None:
+        await self.members[who].end(how)
+        self.witness.gone(who)
+
+    async def restart(self, who: str, how: str) -> None:
+        await self.end(who, how)
+        await self.members[who].start()
+
+
+@asynccontextmanager
+async def troupe(kind: Callable[..., Any]) -> AsyncIterator[Troupe]:
+    directory = Path(tempfile.mkdtemp(prefix="soloist-"))  # short: the path of a socket is
+    async with AsyncExitStack() as stack:
+        stack.callback(shutil.rmtree, directory)
+        peers = stack.enter_context(ports("a", "b", "c"))
+        members = {name: kind(name, peers, directory) for name in peers}
+        for member in members.values():
+            stack.push_async_callback(stop, member)
+            await member.start()
+        yield Troupe(members)
+
+
+async def stop(member: Process) -> None:
+    if member.process:
+        await member.end("kill")
+
+
+KINDS = [InLibrary, Daemon]
+
+
+@pytest.mark.parametrize("how", ["kill", "term", "close"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_member_that_is_started_again_gets_nothing_until_all_are(
+    kind: Callable[..., Any], how: str
+) -> None:
+    async def main() -> None:
+        async with troupe(kind) as cast:
+            assert await cast.grab("b", NAMES[:20], 30) == (20, set())
+            assert await cast.grab("c", NAMES[20:30], 30) == (10, set())
+            await cast.restart("a", how)
+            await cast.denied("a", NAMES, f"'a' {AGAIN}", "restart 'b', too", "restart 'c', too")
+            await cast.denied("b", NAMES[20:30], f"'a' {AGAIN}")
+            await cast.restart("b", how)
+            await cast.denied("b", NAMES, f"'b' {AGAIN}", "restart 'c', too")
+            await cast.denied("a", NAMES, f"'a' {AGAIN}")
+            before = dict(cast.witness.fences)
+            await cast.restart("c", how)
+            assert await cast.grab("a", NAMES[:20], 30) == (20, set()), "a goes on by itself"
+            assert await cast.grab("c", NAMES[20:], 30) == (20, set())
+            assert all(cast.witness.fences[name] > fence for name, fence in before.items())
+
+    run(main(), SECONDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fences_grow_over_whole_restarts(kind: Callable[..., Any]) -> None:
+    async def main() -> None:
+        async with troupe(kind) as cast:
+            for how in ("kill", "term", "close"):
+                assert await cast.grab("b", NAMES, 30) == (40, set())
+                for who in "abc":
+                    await cast.end(who, how)
+                await asyncio.gather(*(member.start() for member in cast.members.values()))
+            assert await cast.grab("c", NAMES, 30) == (40, set())
+
+    run(main(), SECONDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_members_with_other_peers_share_nothing_and_are_told_the_difference(kind: Callable[..., Any]) -> None:
+    async def main() -> None:
+        directory = Path(tempfile.mkdtemp(prefix="soloist-"))
+        with ports("a", "b", "c") as peers:
+            two = {name: where for name, where in peers.items() if name != "c"}
+            cast = Troupe({"a": kind("a", two, directory), "b": kind("b", peers, directory)})
+            try:
+                for member in cast.members.values():
+                    await member.start()
+                for who in "ab":
+                    granted, reasons = await cast.grab(who, NAMES, 10)
+                    assert granted == 0
+                    assert reasons
+                    for reason in reasons:
+                        assert reason.startswith("ConfigMismatch")
+                        assert "'b' alone counts 'c'" in reason
+            finally:
+                for member in cast.members.values():
+                    await stop(member)
+                shutil.rmtree(directory)
+
+    run(main(), SECONDS)

@@ -14,15 +14,15 @@ MAY_IMPORT = {
     "children": set(),
     "structures": {"core"},
     "algorithms": {"core", "structures"},
-    "network": {"core", "structures", "algorithms"},
-    "sim": {"core", "children", "structures", "algorithms", "network"},
+    "durations": {"core"},
+    "sim": {"core", "children", "structures", "algorithms", "durations"},
     "views": {"core"},
-    "check": {"core", "structures", "algorithms", "network", "views"},
+    "check": {"core", "structures", "algorithms", "views"},
     "net": {"core", "structures", "algorithms", "views"},
     "demo": {"core", "children", "algorithms", "net"},
-    "lab": {"core", "children", "structures", "algorithms", "network", "sim", "check"},
-    "bench": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo"},
-    "cli": {"core", "structures", "algorithms", "network", "sim", "check", "net", "demo", "bench", "lab"},
+    "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check"},
+    "bench": {"core", "structures", "algorithms", "sim", "check", "net", "demo"},
+    "cli": {"core", "structures", "algorithms", "durations", "sim", "check", "net", "demo", "bench", "lab"},
 }
 PURE = ("core", "structures", "algorithms", "views")
 IMPURE_MODULES = {"asyncio", "random", "time", "socket", "logging", "threading", "os", "subprocess"}

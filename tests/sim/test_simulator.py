@@ -13,8 +13,9 @@ from soloist.algorithms.ricart_agrawala import REPLY, Request, RicartAgrawala
 from soloist.algorithms.suzuki_kasami import SuzukiKasami
 from soloist.core import Message, Process, PropertyViolated, Site, UsageError, on
 from soloist.core.trace import Recorder
-from soloist.network import Constant, Exponential, Lognormal, Network, Uniform, delay, duration
+from soloist.durations import duration
 from soloist.sim import Experiment, Listed, Result, Saturated, Thinking, simulate
+from soloist.sim.links import Constant, Exponential, Lognormal, Network, Uniform, delay
 
 DRAWN = [Constant(0.001), Uniform(0.0, 0.002), Exponential(0.001), Lognormal(0.001, 1.0)]
 

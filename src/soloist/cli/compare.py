@@ -17,8 +17,8 @@ from soloist.cli.simulate import interval, young
 from soloist.cli.situations import network
 from soloist.cli.tables import BAR, bar
 from soloist.core import UsageError, unknown
+from soloist.durations import duration
 from soloist.lab import Point, plots
-from soloist.network import duration
 from soloist.sim import Estimate, Experiment, Result, Saturated, Thinking, simulate
 
 T = TypeVar("T", int, float)

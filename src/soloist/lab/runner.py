@@ -17,7 +17,7 @@ from soloist.lab.executors import cancel, check, opened
 from soloist.lab.journal import Journal
 from soloist.lab.sweep import Sweep, key_of
 from soloist.lab.table import Provenance, Row, Table
-from soloist.lab.work import Outcome, run_cell, situation
+from soloist.lab.work import SignedRow, run_cell, situation
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -89,7 +89,7 @@ def planned(sweep: Sweep) -> Table:
     return Table(Provenance.of(sweep), tuple(situation(cell) for cell in sweep.cells()))
 
 
-def _row(outcome: Outcome) -> Row:
+def _row(outcome: SignedRow) -> Row:
     if outcome.soloist != __version__:
         raise SweepStopped(f"the workers have soloist {outcome.soloist}, and this is {__version__}")
     return outcome.row

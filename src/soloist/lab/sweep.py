@@ -16,8 +16,9 @@ import msgspec
 
 from soloist.core import UsageError, unknown
 from soloist.core.toml import Keys
-from soloist.network import Network, delay, duration
+from soloist.durations import duration
 from soloist.sim import Experiment, Saturated, Thinking
+from soloist.sim.links import Network, delay
 
 MOST_RUNS = 1_000_000
 

@@ -19,8 +19,8 @@ from soloist.algorithms.printed import find_printed
 from soloist.children import process_pool
 from soloist.core import PropertyViolated, ProtocolError, UsageError
 from soloist.core.trace import Recorder
-from soloist.network import Network
 from soloist.sim.engine import Engine
+from soloist.sim.links import Network
 from soloist.sim.observers import Ledger, Occupancy, Tracer
 from soloist.sim.statistics import Estimate, jain, over, overtaken, quantile
 from soloist.sim.workload import Listed, Saturated, Thinking

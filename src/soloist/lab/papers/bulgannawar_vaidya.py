@@ -23,7 +23,7 @@ from soloist.lab.papers.bulgannawar_vaidya_claims import (
     Series,
     claims,
 )
-from soloist.lab.report import Report, number
+from soloist.lab.report import Findings, number
 from soloist.lab.sweep import Contender
 from soloist.lab.table import Point, Table
 from soloist.lab.workbench import Workbench
@@ -48,8 +48,8 @@ PARTITIONED = tuple(
 )
 
 
-def reproduce(bench: Workbench) -> Report:
-    report = Report(
+def reproduce(bench: Workbench) -> Findings:
+    report = Findings(
         "A distributed K-mutual exclusion algorithm, measured again",
         "S. Bulgannawar and N. H. Vaidya, A distributed K-mutual exclusion algorithm, Proc. 15th ICDCS, 1995",
         """The pseudo-code of section 2 with two repairs: an INFORM only suggests a token and sets no pointer, since as
@@ -92,7 +92,7 @@ def figures_of(table: Table, column: str) -> dict[str, dict[float, float]]:
     }
 
 
-def draw(bench: Workbench, report: Report, a: Table, b: Table) -> None:
+def draw(bench: Workbench, report: Findings, a: Table, b: Table) -> None:
     studied = [contender.label for contender in STUDY]
     parted = [RAYMOND, SRIMANI, BARE, *(contender.label for contender in PARTITIONED[:3])]
     time, messages, words = "response_time", "messages_per_entry", "words_per_message"
@@ -120,7 +120,7 @@ def draw(bench: Workbench, report: Report, a: Table, b: Table) -> None:
         report.figure(title, path.name)
 
 
-def explain(report: Report, table: Table) -> None:
+def explain(report: Findings, table: Table) -> None:
     report.heading("INFORM, as printed and repaired")
     printed = [row for row in table.rows if row.label == PRINTED]
     failed = [row for row in printed if row.error]

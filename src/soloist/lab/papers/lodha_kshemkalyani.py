@@ -17,7 +17,7 @@ from soloist.check import check
 from soloist.lab import plots
 from soloist.lab.history import Served, causal_order, concurrency, traced
 from soloist.lab.refute import in_words, replay
-from soloist.lab.report import Claim, Report, below, claim, number, tells
+from soloist.lab.report import Claim, Findings, below, claim, number, tells
 from soloist.lab.sweep import Contender, experiment
 from soloist.lab.table import Point, Row, Table
 from soloist.lab.workbench import Workbench
@@ -86,8 +86,8 @@ class Figures(msgspec.Struct, frozen=True):
     """What the checker finds in Fig. 2 as printed."""
 
 
-def reproduce(bench: Workbench) -> Report:
-    report = Report(
+def reproduce(bench: Workbench) -> Findings:
+    report = Findings(
         "A fair distributed mutual exclusion algorithm, measured again",
         "S. Lodha and A. Kshemkalyani, A fair distributed mutual exclusion algorithm, IEEE TPDS 11 (6), 2000",
         """Fig. 2 in a repaired form, since as printed it comes to a deadlock and lets two processes in (claims 8 and
@@ -196,7 +196,7 @@ def short(each: Served) -> int:
     return 2 * (N - 1) - each.concurrent
 
 
-def draw(bench: Workbench, report: Report, table: Table, runs: list[Counted]) -> None:
+def draw(bench: Workbench, report: Findings, table: Table, runs: list[Counted]) -> None:
     draw_load(bench, report, table)
     by_situation: dict[str, list[Counted]] = {}
     for run in runs:
@@ -205,7 +205,7 @@ def draw(bench: Workbench, report: Report, table: Table, runs: list[Counted]) ->
     tabulate(report, by_situation)
 
 
-def draw_load(bench: Workbench, report: Report, table: Table) -> None:
+def draw_load(bench: Workbench, report: Findings, table: Table) -> None:
     report.heading("Messages against load")
     report.text(
         f"""{N} sites, a message takes 0.5 to 1.5 time units, 0.1 inside. The more requests cross, the fewer replies are
@@ -223,7 +223,7 @@ def draw_load(bench: Workbench, report: Report, table: Table) -> None:
     report.figure("Messages per entry against load", path.name)
 
 
-def draw_concurrency(bench: Workbench, report: Report, by_situation: dict[str, list[Counted]]) -> None:
+def draw_concurrency(bench: Workbench, report: Findings, by_situation: dict[str, list[Counted]]) -> None:
     report.heading("Messages against concurrency")
     bursts = {name: same for name, same in by_situation.items() if name.endswith("at once")}
     path = bench.figure("concurrency")
@@ -247,7 +247,7 @@ def draw_concurrency(bench: Workbench, report: Report, by_situation: dict[str, l
     report.figure(title, path.name)
 
 
-def tabulate(report: Report, by_situation: dict[str, list[Counted]]) -> None:
+def tabulate(report: Findings, by_situation: dict[str, list[Counted]]) -> None:
     """How many messages a request took, beside both formulas."""
     report.table(
         ("situation", ">concurrent", ">messages", ">by section 4.1", ">2(N-1) - x"),

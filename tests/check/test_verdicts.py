@@ -32,8 +32,8 @@ COUNTS = [
 def test_pinned_counts(
     name: str, nodes: int, rounds: int, channels: str, states: int, transitions: int, reduced: int
 ) -> None:
-    """A changed count is a changed algorithm. Ricart-Agrawala's 2332 and 3293 for three sites are those of
-    the fact sheet (permission.md, section 4), found there by another program."""
+    """A changed count is a changed algorithm. Ricart-Agrawala's 2332 and 3293 for three sites were found
+    by another program, too."""
     what = setting(CATALOGUE[name], nodes, rounds, 1, channels)
     graph = explore(Space(what, ["messages"]))
     assert (len(graph.states), graph.transitions) == (states, transitions)
@@ -86,7 +86,7 @@ def test_one_site_alone(name: str) -> None:
 
 @pytest.mark.smoke
 def test_lamport_needs_fifo() -> None:
-    """permission.md, section 3: the shortest counterexample has four steps, both sites are inside."""
+    """The shortest counterexample has four steps, both sites are inside."""
     report = check(CATALOGUE["lamport"], nodes=2, rounds=1, channels="any")
     assert (report.verdict, report.property, report.max_inside) == ("violated", "exclusion", 2)
     assert [step.command for step in report.trace] == [
@@ -182,7 +182,7 @@ def test_growth_adds_up() -> None:
 def test_bypass_bound_of_two_sites(name: str, bound: int | str) -> None:
     """How often the other may enter while one waits, requests without end: computed, not claimed.
 
-    With a token the holder re-enters for nothing while a request travels (token.md, section 0), yet
+    With a token the holder re-enters for nothing while a request travels, yet
     nobody starves.
     """
     report = check(CATALOGUE[name], nodes=2, rounds=1)

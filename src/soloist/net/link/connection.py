@@ -16,9 +16,11 @@ from soloist.net.link import handshake
 from soloist.net.link.handshake import Hello, Mismatch, Proof, Sorry, Welcome
 from soloist.net.link.security import check_certificate
 from soloist.net.link.shortcut import same_user
+from soloist.net.link.will import LONGEST, Will, read_will
 from soloist.net.link.wire import Batch, Frames, Garbled, decode_batch, encode, frame, length_of, salvage
 
 if TYPE_CHECKING:
+    from soloist.net.link.porch import Visitor
     from soloist.net.link.tcp import Peer, TcpTransport
 
 HANDSHAKE_SECONDS = 5.0
@@ -37,8 +39,19 @@ MALFORMED = (ProtocolError, msgspec.MsgspecError, UnicodeDecodeError, RecursionE
 class Connection(asyncio.BufferedProtocol):
     """A connection that we made (`dialled`), or that somebody made to us."""
 
-    def __init__(self, transport: TcpTransport, dialled: Peer | None, pulse: bool = False) -> None:
-        self.owner = transport
+    def __init__(
+        self,
+        transport: TcpTransport,
+        dialled: Peer | None,
+        pulse: bool = False,
+        visitor: Visitor | None = None,
+        only_will: bool = False,
+    ) -> None:
+        """It takes the place of the visitor, if there is one, among the strangers.
+
+        With `only_will` it is in the clear where TLS should be: a will may be said there, and nothing else.
+        """
+        self.owner, self.visitor = transport, visitor
         self.pulse = pulse
         """Whether it is for renewals: then it is not ours once it is open."""
         self.rest: list[bytes] | None = None
@@ -49,7 +62,8 @@ class Connection(asyncio.BufferedProtocol):
         self.space = transport.space
         self.get_buffer = partial({0: self.space}.get, 0)  # type: ignore[method-assign, assignment]
         """Always our space, whatever the size: a call less for each message than a method."""
-        self.frames = Frames(HANDSHAKE_FRAME)
+        self.only_will = only_will
+        self.frames = Frames(LONGEST if only_will else HANDSHAKE_FRAME)
         self.ours: Hello | None = None
         self.theirs: Hello | None = None
         self.proven = False
@@ -70,6 +84,8 @@ class Connection(asyncio.BufferedProtocol):
         sock = self.socket = transport.get_extra_info("socket")
         if sock and sock.family != socket.AF_UNIX:
             _tune(sock)
+        if self.visitor:
+            self.owner.strangers.pop(self.visitor, None)
         self.owner.made(self)
         by_shortcut = sock and sock.family == socket.AF_UNIX and not (self.dialled or self.owner.listen.unix)
         if by_shortcut and not same_user(sock):
@@ -150,8 +166,14 @@ class Connection(asyncio.BufferedProtocol):
         self._put(frame(encode(self.ours)))
 
     def _greet(self, body: memoryview) -> None:
+        if self.wire and self.wire.is_closing():
+            return  # all has been said
         said = handshake.decode_greeting(body)
-        if isinstance(said, Sorry):
+        if isinstance(said, Will) and not (self.dialled or self.theirs):
+            self._hear_will(said)
+        elif self.only_will:
+            raise ProtocolError("it does not speak TLS")
+        elif isinstance(said, Sorry):
             self._refused(said)
         elif self.theirs is None and isinstance(said, Hello):
             self._meet(said)
@@ -163,6 +185,12 @@ class Connection(asyncio.BufferedProtocol):
             self._opened()
         else:
             raise ProtocolError(f"it says {type(said).__name__.lower()} out of turn")
+
+    def _hear_will(self, will: Will) -> None:
+        """Somebody has died. Its bearer is told that it was heard, and nothing else: not even whether we knew it."""
+        self.owner.on_will(read_will(will))
+        self._put(frame(encode(Welcome())))
+        self.hang_up(gently=True)
 
     def _meet(self, theirs: Hello) -> None:
         self.theirs = theirs

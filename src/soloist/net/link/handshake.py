@@ -15,6 +15,7 @@ from collections.abc import Collection
 import msgspec
 
 from soloist.core import ProtocolError
+from soloist.net.link.will import Will
 from soloist.net.link.wire import VERSION, encode
 
 
@@ -79,7 +80,7 @@ class Mismatch(ProtocolError):
     """The peer is configured otherwise than we are."""
 
 
-decode_greeting = msgspec.msgpack.Decoder(Hello | Proof | Welcome | Sorry).decode
+decode_greeting = msgspec.msgpack.Decoder(Hello | Proof | Welcome | Sorry | Will).decode
 
 
 def nonce() -> bytes:

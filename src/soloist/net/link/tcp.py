@@ -16,7 +16,7 @@ import socket
 import ssl
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from soloist.core import ProtocolError, UsageError
@@ -83,6 +83,8 @@ class TcpTransport:
                 f"{far} is not on this host: give tls= or secret=, or insecure=True if everybody there is trusted"
             )
         self.receive: Receive = lambda peer, batch: None
+        self.on_will: Callable[[str], None] = lambda will: None
+        """Called with the hash of each will that is heard, from anybody: see `soloist.net.link.will`."""
         self.meeting: Meeting
         self.warned: dict[str, float] = {}
         """What was logged, and when."""

@@ -90,7 +90,8 @@ class Membership(Beginning):
         if self.joining or self.open:
             self.troubles.pop(theirs.node, None)
             self.mismatches.pop(theirs.node, None)
-            self._sort_out()
+            if self.open:
+                self._sort_out(self.board.table.view)
         else:
             super().met(theirs)
 
@@ -158,17 +159,17 @@ class Membership(Beginning):
         self.transport.expect(
             {node.name: node.incarnation for node in view.members if node.name != self.who.node}
         )
+        self._sort_out(view)  # before the mail that was kept is heard
         self.board.activate(view, callers, now)
-        self._sort_out()
 
-    def _sort_out(self) -> None:
+    def _sort_out(self, view: View) -> None:
         """M6: mail counts only from the incarnations that the view names."""
-        if self.open:
-            members = {node.name: node.incarnation for node in self.board.table.view.members}
-            connected = self.transport.connected()
-            self.board.outsiders = {
-                peer for peer in connected if self.transport.incarnation(peer) != members.get(peer)
-            }
+        members = {node.name: node.incarnation for node in view.members}
+        self.board.outsiders = {
+            peer
+            for peer in self.transport.connected()
+            if self.transport.incarnation(peer) != members.get(peer)
+        }
 
     def _lose(self, lock: str, fence: int) -> None:
         self.board.lose(lock, fence, "its lease has run out, or a view was made without it")

@@ -380,7 +380,7 @@ def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str) 
 
 FORK = """
 import os, sys
-from tests.net.helpers import ports
+from soloist.testing import ports
 from soloist.net import NodeClosed, SyncNode, LockLost
 with ports("a") as peers, SyncNode("a", peers) as node:
     lock = node.lock("x")

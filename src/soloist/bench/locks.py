@@ -36,7 +36,7 @@ PROCESSES = (2, 4, 8)
 OURS = NAIMI, RICART = "naimi-trehel", "ricart-agrawala"
 LOOPS = ("asyncio", "uvloop")
 TURNS = 4
-"""In which the hand-offs of a round are measured."""
+"""Turns in which the hand-offs of a round are measured."""
 FAILURES = (RuntimeError, OSError, subprocess.SubprocessError)
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]

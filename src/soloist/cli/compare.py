@@ -184,7 +184,7 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
 
 
 def draw(comparisons: list[Comparison], path: Path, figure: str, log: str, show: bool) -> None:
-    """A line an algorithm, over the rates or else over the numbers of sites; what else varies is in its name."""
+    """One line per algorithm, over the rates or else over the numbers of sites; what else varies is in its name."""
     loads = {c.load for c in comparisons}
     over_rates = len(loads) > 1
     sizes = {c.result.nodes for c in comparisons}
@@ -209,7 +209,7 @@ def draw(comparisons: list[Comparison], path: Path, figure: str, log: str, show:
 
 
 def print_comparisons(comparisons: list[Comparison]) -> None:
-    """One table a situation, the cheapest algorithm first."""
+    """One table per situation, the cheapest algorithm first."""
     situations: dict[tuple[int, str], list[Result]] = {}
     for comparison in comparisons:
         situations.setdefault((comparison.result.nodes, comparison.load), []).append(comparison.result)

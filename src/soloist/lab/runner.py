@@ -48,7 +48,7 @@ def run_sweep(
 
     `out` is a directory: every finished run goes to its journal at once, so a second call goes on where the
     first one stopped, whatever stopped it. None keeps nothing. `fresh` forgets the journal. `executor` is any
-    `concurrent.futures.Executor` or `dask://HOST:PORT`; by default there are `jobs` processes (0: one a core; 1:
+    `concurrent.futures.Executor` or `dask://HOST:PORT`; by default there are `jobs` processes (0: one per core; 1:
     this process itself). `command` is noted in the table as its origin.
     """
     check(executor, jobs)

@@ -1,6 +1,6 @@
 """An experiment plan as data: which algorithms, in which situations, with which seeds.
 
-A plan says everything and does nothing. `Sweep.cells()` spells it out, one cell a run, and complains about
+A plan says everything and does nothing. `Sweep.cells()` spells it out, one cell per run, and complains about
 whatever could not run before anything does: a sweep of hours should not end on a typing error.
 """
 

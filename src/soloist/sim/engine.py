@@ -59,7 +59,7 @@ class Engine:
         self.tracer = tracer
         self.progress = progress
 
-        # One stream of random numbers a purpose: a change of links leaves the think times alone.
+        # One stream of random numbers per purpose: a change of links leaves the think times alone.
         self.schedule = workload.schedule(len(processes), Random(f"{seed}/think"))
         self.draw_delay = network.delay.sampler(Random(f"{seed}/delay"))
         self.out = Outbox(choose=Random(f"{seed}/choice").choice)
@@ -83,7 +83,7 @@ class Engine:
             self.post = self._traced_post(self.post, tracer)
 
     def _post_for(self, network: Network) -> Post:
-        """How messages are put on their way. A closure a kind: nothing is decided per message."""
+        """How messages are put on their way. One closure per kind of link: nothing is decided per message."""
         if network.send_cost or network.receive_cost:
             return self._post_with_costs
         if isinstance(network.delay, Constant):

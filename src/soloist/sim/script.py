@@ -5,7 +5,7 @@
     deliver 1>0
     settle
 
-Commands, one a line:
+Commands, one per line:
 
     start NAME nodes=N [k=K] [channels=fifo|any] [OPTION=VALUE …]
     acquire I, release I            site I asks, or leaves

@@ -64,7 +64,7 @@ class Membership(Beginning):
         voter = votes.file.voter if not votes.bad else ""
         epoch = votes.file.view.epoch if votes.file.view else 0
         super().__init__(
-            msgspec.structs.replace(who, lease=lease.length, voter=voter, epoch=epoch),
+            msgspec.structs.replace(who, lease=lease.length, voter=voter, epoch=epoch, previous=previous),
             board.outgoing.say,
             self._born_as,
         )
@@ -81,7 +81,9 @@ class Membership(Beginning):
 
     def refusal(self, theirs: Who) -> str | None:
         """Once there is a view it decides who is a member; before, as ever."""
-        return None if self.joining or self.open or theirs.epoch else super().refusal(theirs)
+        if self.joining or self.open or theirs.epoch or self.birth.succeeds(theirs.node, theirs.previous):
+            return None
+        return super().refusal(theirs)
 
     def met(self, theirs: Who) -> None:
         self.known[theirs.node] = theirs
@@ -93,6 +95,8 @@ class Membership(Beginning):
             if self.open:
                 self._sort_out(self.board.table.view)
         else:
+            if self.birth.succeeds(theirs.node, theirs.previous):
+                self.birth.unbind()
             super().met(theirs)
 
     def pulse(self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool) -> None:

@@ -77,6 +77,7 @@ def waiting(node: SyncNode, lock: str = "lock:x") -> int:
 # Exclusion.
 
 
+@pytest.mark.smoke
 def test_threads_of_two_nodes_exclude_each_other(nodes: list[SyncNode]) -> None:
     exclusion = Exclusion()
 
@@ -113,6 +114,7 @@ def test_a_semaphore_lets_in_its_value_and_no_more(nodes: list[SyncNode]) -> Non
 # The rules.
 
 
+@pytest.mark.smoke
 def test_timeouts_and_tries(nodes: list[SyncNode]) -> None:
     a, b = nodes
     with a.lock("x"):
@@ -214,6 +216,7 @@ def test_notes_and_holders(nodes: list[SyncNode]) -> None:
         assert (hold.name, hold.note, hold.slot, hold.epoch) == ("x", "nightly job", None, a.node.epoch)
 
 
+@pytest.mark.smoke
 def test_locks_pickle_by_name_and_holds_do_not(nodes: list[SyncNode]) -> None:
     a, b = nodes
     lock = pickle.loads(pickle.dumps(a.lock("x", timeout=10, note="n")))
@@ -290,6 +293,7 @@ def test_closing_wakes_all_who_wait(nodes: list[SyncNode]) -> None:
     assert [type(result) for result in results[:5]] == [NodeClosed] * 5
 
 
+@pytest.mark.smoke
 def test_closing_while_threads_come_and_go_hangs_nobody() -> None:
     for _ in range(10):
         with ports("a") as peers:
@@ -359,6 +363,7 @@ def test_a_thread_may_be_interrupted_while_it_waits() -> None:
             stop(waiter)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("use", ["acquire", "enter", "locks"])
 def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str) -> None:
     done = subprocess.run(
@@ -375,7 +380,7 @@ def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str) 
 
 FORK = """
 import os, sys
-from tests.net.helpers import ports
+from soloist.testing import ports
 from soloist.net import NodeClosed, SyncNode, LockLost
 with ports("a") as peers, SyncNode("a", peers) as node:
     lock = node.lock("x")
@@ -399,6 +404,7 @@ with ports("a") as peers, SyncNode("a", peers) as node:
 """
 
 
+@pytest.mark.smoke
 def test_after_a_fork_all_is_dead_in_the_child() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", FORK],

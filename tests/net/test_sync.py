@@ -364,10 +364,12 @@ def test_a_thread_may_be_interrupted_while_it_waits() -> None:
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("use", ["acquire", "enter", "locks"])
-def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str) -> None:
+@pytest.mark.parametrize(
+    ("use", "names"), [("acquire", "x"), ("enter", "x"), ("enter", "xy"), ("leave", "x"), ("leave", "xy")]
+)
+def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str, names: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.net.pestered", use, "300", "1"],
+        [sys.executable, "-m", "tests.net.pestered", use, names, "300", "1"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         timeout=60,

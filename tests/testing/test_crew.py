@@ -142,5 +142,8 @@ def test_none_outlives_a_parent_that_is_killed_not_even_a_paused_one(
         parent.wait(60)
         until(lambda: all(state(pid) in ("", "Z") for pid in pids), "its children are gone")
     finally:
+        for pid in pids:
+            if state(pid) == "T":  # left behind: the pipe would stay open for ever
+                os.kill(pid, signal.SIGKILL)
         parent.kill()
         parent.communicate()

@@ -18,7 +18,7 @@ from soloist.net import (
     SyncLock,
     SyncLocks,
 )
-from soloist.net.link.wire import LocalView
+from soloist.net.link.wire import LockState
 
 PEERS = {"a": "127.0.0.1:7401", "b": "127.0.0.1:7402"}
 
@@ -48,7 +48,7 @@ async def with_tasks() -> None:
             assert_type(taken, Hold)
             await taken.release()
         assert_type(await node.inspect("x"), Inspection)
-        assert_type(await node.holders(), list[LocalView])
+        assert_type(await node.holders(), list[LockState])
         assert_type(node.missing(), list[str])
 
         @node.lock("daily")

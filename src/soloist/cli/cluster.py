@@ -17,7 +17,7 @@ from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
 from soloist.core import UsageError
 from soloist.net.errors import LockError
-from soloist.net.link.wire import LocalView
+from soloist.net.link.wire import LockState
 from soloist.net.service import keys as key_files
 from soloist.net.service import logs, runner
 from soloist.net.service.client import ControlClient, choose
@@ -232,7 +232,7 @@ def holders(
         print(f"not connected, what they hold is not known: {', '.join(found.unreachable)}", file=sys.stderr)
 
 
-def holder(view: LocalView) -> dict[str, Any]:
+def holder(view: LockState) -> dict[str, Any]:
     kind, _, lock = view.lock.partition(":")
     since = None if view.held_for is None else logs.timestamp(time.time() - view.held_for)
     return {

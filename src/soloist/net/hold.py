@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Self
 
-from soloist.net.engine.instance import FENCE_BITS, Ticket
+from soloist.net.engine.ticket import FENCE_BITS, Ticket
 from soloist.net.errors import LockLost
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Hold:
         self.fence = tickets[0].fence if len(tickets) == 1 else max(ticket.fence for ticket in tickets)
         node, lock = self._node, self.key[0]
         self.since = node.turns.entered = time.monotonic()
+        if tickets[0].lost:
+            raise LockLost(f"{self.name!r} is lost: it was so before this task went on", name=self.name)
         if not node.usable:  # closed between the grant and now
             node.check_usable()
         node.stats.entries += 1
@@ -103,7 +105,12 @@ class Hold:
     @property
     def valid(self) -> bool:
         """Whether the lock is held at this moment, by this process (not by the child of a fork)."""
-        return not (self.released or self._why or self._node.forked)
+        if self.released or self._why or self._node.forked:
+            return False
+        door, lock = self._node.table.door, self._lock
+        return door is None or all(
+            door.holding(lock.instance_name, lock.capacity, ticket) for ticket in self._tickets
+        )
 
     def check(self) -> None:
         """Raise `LockLost` unless the lock is held at this moment."""
@@ -161,6 +168,10 @@ class Hold:
             self._task.cancel(self._why)
         if self.on_lost:
             self.on_lost(self)
+
+    def has(self, fence: int) -> bool:
+        """Whether it is this grant, or one of them where it has several permits."""
+        return any(ticket.fence == fence for ticket in self._tickets)
 
     def enter_body(self) -> None:
         if self._task:

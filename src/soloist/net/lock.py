@@ -13,8 +13,8 @@ from soloist.algorithms import CATALOGUE
 from soloist.core import UsageError
 from soloist.net.arguments import check_count, check_name, check_note, check_timeout
 from soloist.net.bodies import Bodies, Place
-from soloist.net.engine.instance import Ticket
 from soloist.net.engine.summons import Summons
+from soloist.net.engine.ticket import Ticket
 from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned, WouldDeadlock
 from soloist.net.hold import OWNER, Hold, owner
 from soloist.net.telemetry.observer import watched
@@ -105,7 +105,8 @@ class Lock:
         if node.turns.entered >= node.turns.due or (
             instance and instance.unheard > node.table.locality and node.turns.deaf(instance)
         ):
-            await node.listen()
+            await node.turns.listen()
+            node.check_usable()
         ticket = None
         if self.permits == 1 and not node.outgoing.behind:
             ticket = Ticket()
@@ -141,16 +142,29 @@ class Lock:
     async def _look_around(self, limit: asyncio.Timeout) -> None:
         pause = 0.0
         with contextlib.suppress(NodeClosed):  # which the caller hears anyway
-            while not await self.node.taken(self.instance_name, self.name, self.capacity - self.permits + 1):
+            while not await self._taken():
                 if self.permits > 1:
                     return  # from now on, some of what is taken may be ours
                 await asyncio.sleep(pause)
                 pause = 2 * pause + 0.001
             limit.reschedule(asyncio.get_running_loop().time())
 
+    async def _taken(self) -> bool:
+        """Whether so many are inside that we cannot be: as far as is known here, or else as far as the others know."""
+        name, most = self.instance_name, self.capacity - self.permits
+        if self.node.table.inside(name) > most:
+            return True
+        found = await self.node.ask(self.name)
+        return sum(each.holding for known in found.values() for each in known if each.lock == name) > most
+
+    async def _room(self) -> None:
+        """Wait while a peer is far behind."""
+        await self.node.outgoing.room()
+        self.node.check_usable()
+
     async def _tickets(self, ticket: Ticket | None) -> list[Ticket]:
         if ticket is None:
-            await self.node.room()
+            await self._room()
         return [await self._let_in(ticket or self._ask())]
 
     def _ask(self) -> Ticket:
@@ -276,7 +290,7 @@ class Semaphore(Lock):
         """Several permits are collected by one caller at a time: two half-served ones would wait for ever."""
         if self.permits == 1:
             return await super()._tickets(ticket)
-        await self.node.room()
+        await self._room()
         tickets: list[Ticket] = []
         async with Collector(self.node, self.name):
             try:

@@ -22,7 +22,7 @@ from soloist.net.errand import Errand
 from soloist.net.errors import NodeClosed
 from soloist.net.link.security import TLS
 from soloist.net.link.transport import Transport
-from soloist.net.link.wire import LocalView
+from soloist.net.link.wire import LockState
 from soloist.net.node import Inspection, Node
 from soloist.net.sync_lock import OnLost, SyncHold, SyncLock, SyncLocks
 
@@ -177,7 +177,7 @@ class SyncNode:
     def inspect(self, name: str) -> Inspection:
         return self.call(functools.partial(self.node.inspect, name))
 
-    def holders(self) -> list[LocalView]:
+    def holders(self) -> list[LockState]:
         return self.call(self.node.holders)
 
     def missing(self) -> list[str]:

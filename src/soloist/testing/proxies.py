@@ -53,6 +53,11 @@ class Proxies:
         self._check(name)
         return {each: self._own[each] if each == name else self._between[name, each] for each in self.names}
 
+    @property
+    def direct(self) -> dict[str, str]:
+        """The addresses of all without proxies: nothing can be done to links that go there."""
+        return dict(self._own)
+
     def cut(self, a: str, b: str) -> None:
         """Nothing passes between the two any more, either way; nobody is told, as when a cable is pulled."""
         self.cut_one_way(a, b)

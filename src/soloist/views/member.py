@@ -173,7 +173,7 @@ class Member(msgspec.Struct, kw_only=True):
     def may_enter(self, now: float) -> bool:
         return not self.wedged and not self.leaving and self.valid(now)
 
-    def enter(self, lock: str, slot: int, fence: int, now: float) -> bool:
+    def enter(self, lock: str, slot: int, fence: int, now: float, size: int = 1) -> bool:
         """M3: let a caller in, in one step with the test; also for the next local caller, and for re-entry.
 
         If it is refused the site of the algorithm stays inside, and is offered again or released later.
@@ -182,7 +182,7 @@ class Member(msgspec.Struct, kw_only=True):
             raise UsageError(f"{lock!r} slot {slot} is held here already")
         if not self.may_enter(now):
             return False
-        self.holds[lock, slot] = Holder(lock, self.me, fence, slot)
+        self.holds[lock, slot] = Holder(lock, self.me, fence, slot, size)
         return True
 
     def release(self, lock: str, slot: int, now: float) -> None:

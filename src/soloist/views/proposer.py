@@ -29,7 +29,7 @@ from soloist.views.messages import (
     Stored,
     newest,
 )
-from soloist.views.view import Ballot, Holder, Incarnation, Lease, Node, View, VoterId, ordered
+from soloist.views.view import Ballot, Holder, Incarnation, Lease, Node, View, VoterId, newcomers, ordered
 
 
 class VoterChange(msgspec.Struct, frozen=True, array_like=True):
@@ -117,7 +117,13 @@ class Proposer(msgspec.Struct, kw_only=True):
         if not self.view.is_quorum(self.polled):
             return False
         unfinished = self.reports or any(m.promised for m in self.polled.values())
-        return bool(self.asked or unfinished or self.silent() or self.gone or self.joiners or self.cut_off())
+        return bool(
+            self.asked or unfinished or self.silent() or self.gone or self.newcomers() or self.cut_off()
+        )
+
+    def newcomers(self) -> list[Node]:
+        """Joiners that nobody is in the way of. Who bears the name of a member waits until that one is out."""
+        return newcomers(self.view, self.joiners.values())
 
     # P1: prepare.
 
@@ -174,6 +180,7 @@ class Proposer(msgspec.Struct, kw_only=True):
         view = msgspec.structs.replace(
             self.view,
             epoch=self.epoch,
+            counter=0,
             voters=self.next_voters(),
             members=members,
             holders=self.holders(kept),

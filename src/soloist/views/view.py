@@ -39,6 +39,9 @@ class Holder(msgspec.Struct, frozen=True, array_like=True, order=True):
     incarnation: Incarnation
     fence: int
     slot: int = 0
+    """Which place it has; below 0 where the algorithm does not tell places apart, and then only a number of its own."""
+    size: int = 1
+    """How many places the lock has."""
 
 
 class Algorithm(msgspec.Struct, frozen=True, array_like=True, order=True):
@@ -90,6 +93,8 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     lease: Lease
     algorithms: tuple[Algorithm, ...] = ()
     protocol: int = 1
+    counter: int = 0
+    """Above which the fences of this epoch begin: not 0 only if the epoch was found by a clock, at a birth."""
 
     def __post_init__(self) -> None:
         if not self.voters or len(set(self.voters)) < len(self.voters):
@@ -102,6 +107,11 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     @property
     def incarnations(self) -> frozenset[Incarnation]:
         return frozenset(node.incarnation for node in self.members)
+
+    @property
+    def origin(self) -> int:
+        """The fence that is below all those given in this epoch."""
+        return fence(self.epoch, self.counter)
 
     @property
     def majority(self) -> int:
@@ -132,6 +142,12 @@ class Vote(msgspec.Struct, frozen=True, array_like=True):
 
     ballot: Ballot
     view: View
+
+
+def newcomers(view: View, joiners: Iterable[Node]) -> list[Node]:
+    """Those whose name no member of the view bears."""
+    names = {node.name for node in view.members}
+    return [node for node in joiners if node.name not in names]
 
 
 def ordered(names: Iterable[str]) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from soloist.views.messages import (
     Stored,
     newest,
 )
-from soloist.views.view import Incarnation, Node, View, Vote, ordered
+from soloist.views.view import Incarnation, Node, View, Vote, newcomers, ordered
 
 
 class Heard(msgspec.Struct, frozen=True, array_like=True):
@@ -218,7 +218,7 @@ class Voter(msgspec.Struct, kw_only=True):
             or self.reports
             or self.silent(now)
             or self.gone & self.view.incarnations
-            or self.joiners
+            or newcomers(self.view, self.joiners.values())
             or self.cut
         )
 

@@ -207,7 +207,7 @@ def test_a_peer_that_speaks_of_a_site_that_is_nowhere_harms_no_other_lock(site: 
                 lambda: all(a.instances[f"lock:{name}"].first.process.next is not None for name in "yz")
             )  # type: ignore[attr-defined]
             request = Envelope(f"lock:{bad}", 1, a.epoch, 0, sender=0, to=2, body=Raw(encode(Request(site))))
-            asyncio.get_running_loop().call_soon(a._receive, "b", [Batch(1, 0, [request], [])])
+            asyncio.get_running_loop().call_soon(a.board.receive, "b", [Batch(1, 0, [request], [])])
             await asyncio.sleep(0)
             a.outgoing.eager = 0  # so that all that is said in this turn leaves together
             with log_lines() as lines:
@@ -248,8 +248,8 @@ def test_a_failure_on_the_way_keeps_nothing_back(monkeypatch: pytest.MonkeyPatch
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda loop, context: None)
         async with memory_cluster("ab") as nodes:
-            await eventually(lambda: all(node.beginning.over for node in nodes))
-            ours = [node._instance("lock:x", 1).first.process for node in nodes]
+            await eventually(lambda: all(node.beginning.open for node in nodes))
+            ours = [node.board._instance("lock:x", 1).first.process for node in nodes]
             (here, holder), (there, asker) = sorted(
                 zip(nodes, ours, strict=True),
                 key=lambda pair: not pair[1].token,  # type: ignore[attr-defined]
@@ -260,8 +260,8 @@ def test_a_failure_on_the_way_keeps_nothing_back(monkeypatch: pytest.MonkeyPatch
             [(_, envelope)] = there.outgoing.sends
             there.outgoing.sends.clear()
             [sealed] = [decode_batch(encode(Batch(1, 0, [envelope], [Question(1, "x")])))]
-            monkeypatch.setattr(here, "_heard", lambda peer, said: 1 / 0)
-            loop.call_soon(here._receive, there.name, [sealed])
+            monkeypatch.setattr(here.board, "_heard", lambda peer, said: 1 / 0)
+            loop.call_soon(here.board.receive, there.name, [sealed])
             hold = await asyncio.wait_for(waiting, 5)
             assert hold
             await hold.release()

@@ -58,10 +58,10 @@ async def said(node: Node, peer: str, instance: str, capacity: int, body: bytes)
     """That peer says this to the first of our sites, from the first of its own."""
     members = len(node.members)
     layouts = [Layout.of(instance, members, each, capacity) for each in range(members)]
-    sender, to = layouts[node.members.index(peer)].mine()[0], layouts[node.me].mine()[0]
+    sender, to = layouts[node.members.index(peer)].mine[0], layouts[node.table.me].mine[0]
     envelope = Envelope(instance, capacity, node.epoch, 0, sender, to, msgspec.Raw(body))
     batch = decode_batch(encode(Batch(1, 0, [envelope], [])))
-    asyncio.get_running_loop().call_soon(node._receive, peer, [batch])
+    asyncio.get_running_loop().call_soon(node.board.receive, peer, [batch])
     await asyncio.sleep(0.001)
 
 

@@ -22,7 +22,7 @@ from soloist.net import Node
 from soloist.net.engine.layout import Layout
 from soloist.net.link import handshake as hs
 from soloist.net.link.handshake import Identity
-from soloist.net.link.wire import Answer, Envelope, LocalView, Question, encode, frame
+from soloist.net.link.wire import Answer, Envelope, LockState, Question, encode, frame
 from soloist.testing import eventually, ports
 from tests.net.helpers import Exclusion, log_lines, split
 
@@ -54,7 +54,7 @@ envelopes = st.builds(
     numbers,
     bodies,
 )
-views = st.builds(LocalView, junk, junk, numbers, numbers, numbers, st.none(), st.none())
+views = st.builds(LockState, junk, junk, numbers, numbers, numbers, st.none(), st.none())
 control = st.one_of(
     st.builds(Question, numbers, junk), st.builds(Answer, numbers, st.lists(views, max_size=2), st.booleans())
 )
@@ -86,7 +86,7 @@ class Arena:
         self.peers, self.errors = peers, errors
         self.nodes = [Node(name, peers, secret=SECRET) for name in "abc"]
         self.lock = next(
-            name for name in map(str, range(100)) if Layout.of(f"lock:{name}", 5, 0, 1).host(0) in (1, 2, 3)
+            name for name in map(str, range(100)) if Layout.of(f"lock:{name}", 5, 0, 1).hosts[0] in (1, 2, 3)
         )
         self.exclusion = Exclusion()
         self.load: list[asyncio.Task[None]] = []
@@ -104,7 +104,7 @@ class Arena:
             await node.start()
         for node in self.absent:
             await node.start()
-        await eventually(lambda: all(node.beginning.over for node in [*self.nodes, *self.absent]))
+        await eventually(lambda: all(node.beginning.open for node in [*self.nodes, *self.absent]))
         self.me = self.absent[0].transport.identity  # type: ignore[attr-defined]
         for node in self.absent:
             await node.close()

@@ -141,7 +141,7 @@ def test_a_peer_that_does_not_read_makes_new_requests_wait(monkeypatch: pytest.M
     async def main() -> None:
         with ports("nobody") as nowhere:
             async with through_proxies("ab", 1, algorithm="lamport") as ((a, b), (proxy,)):
-                await eventually(lambda: a.beginning.over)
+                await eventually(lambda: a.beginning.open)
                 target, proxy.target = proxy.target, nowhere["nobody"]
                 proxy.reset()
                 await eventually(lambda: a.missing() == ["b"])

@@ -10,7 +10,7 @@ import pytest
 from soloist.core import UsageError
 from soloist.net import AcquireTimeout, ConfigMismatch, Node
 from soloist.net.lock import prompt
-from soloist.testing import memory_cluster, memory_nodes
+from soloist.testing import eventually, memory_cluster, memory_nodes
 from tests.net.helpers import Exclusion, asked, run
 from tests.net.lock.three import on_three_nodes
 
@@ -161,7 +161,8 @@ def test_two_nodes_that_disagree_about_a_value_are_both_told() -> None:
 def test_a_node_that_holds_the_other_value_need_not_ask_for_it_to_be_noticed() -> None:
     async def main() -> None:
         async with memory_cluster("ab") as (a, b):
-            b._instance("semaphore:s", 3)  # b has used it before, and wants nothing now
+            await eventually(lambda: b.beginning.open)
+            b.board._instance("semaphore:s", 3)  # b has used it before, and wants nothing now
             with pytest.raises(ConfigMismatch, match="2 here, not 3 at b"):
                 await a.semaphore("s", 2).acquire()
 

@@ -17,7 +17,7 @@ def on_three_nodes(test: Test) -> Callable[[], None]:
     async def body() -> None:
         async with memory_cluster() as nodes:
             await test(nodes)
-            alive = [node for node in nodes if not node._closed]
+            alive = [node for node in nodes if not node.closed]
             await settled(alive)
             assert_at_rest(alive)
 

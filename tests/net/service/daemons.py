@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from soloist.net.link.wire import LocalView
+from soloist.net.link.wire import LockState
 from soloist.net.service.client import ControlClient
 from soloist.testing import ports, until
 from tests.net.helpers import run
@@ -127,10 +127,10 @@ def alive(pid: int) -> bool:
         return False
 
 
-def views(found: Cluster, lock: str, node: str = "a") -> list[LocalView]:
+def views(found: Cluster, lock: str, node: str = "a") -> list[LockState]:
     """Who holds a lock or waits for it, asked of one daemon."""
 
-    async def ask() -> list[LocalView]:
+    async def ask() -> list[LockState]:
         async with ControlClient(found.directory / f"t-{node}.sock") as client:
             return [view for view in (await client.holders()).views if view.lock == f"lock:{lock}"]
 

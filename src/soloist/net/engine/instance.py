@@ -11,77 +11,25 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, reduce
 from operator import or_
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from soloist.algorithms import Card, Size
 from soloist.core import IDLE, Message, Outbox, Port, Process, ProtocolError, Send, Site
 from soloist.net.engine.layout import Layout
-from soloist.net.engine.summons import Summons
+from soloist.net.engine.ticket import FENCE_BITS, Cancellable, Terms, Ticket
 from soloist.net.errors import LockError
 from soloist.net.link.wire import Envelope
 
 log = logging.getLogger("soloist.net")
 
-FENCE_BITS = 40
-"""fence = epoch << 40 | counter: below 2^63, and a new epoch is above all that was before."""
 COUNTERS = 1 << FENCE_BITS
-
-
-class Ticket:
-    """A caller: first in the local queue, then inside.
-
-    It is let in or failed, once, unless it is withdrawn before. Where it is let in at once, no future is made.
-    """
-
-    gone = False
-    """Let in, failed or withdrawn: no longer waiting."""
-    error: Exception | None = None
-    """Why it failed."""
-    future: Summons | None = None
-    """What the caller awaits. If that is cancelled, though the caller has not run since, it is not let in."""
-    fence = 0
-    """Not 0 once it is let in."""
-    site: Site = -1
-    """By which of our sites."""
-    slot: int | None = None
-    """Which of the K places it has, where the algorithm tells them apart."""
-    passed = 0
-    """How often in a row the site's place has been passed on from caller to caller."""
-    released = False
-    shares = 1
-    """How many holds of it its holder has: a reentrant lock may be taken again."""
-
-    def fail(self, error: Exception) -> None:
-        """It will never be let in, and is told so in the next turn of the loop."""
-        self.gone, self.error = True, error
-        if self.future and not self.future.done():
-            self.future.set_result(None)
-            self.future.wake_soon()
-
-
-class Effects:
-    """What instances want done by their node, which looks here after each step of one. Always the same lists."""
-
-    def __init__(self) -> None:
-        self.sends: list[tuple[int, Envelope]] = []
-        """Messages, with the number of the node that each is for."""
-        self.roused: list[Summons] = []
-        """Callers that need wait no longer, and have not been told."""
-
-
-class Cancellable(Protocol):
-    def cancel(self) -> None: ...
-
-
-CallLater = Callable[..., Cancellable]
-"""As the event loop's `call_later`."""
-
 CONTENDED = 8
+"""Looks, before a lock that no peer has spoken of is taken for one that no peer wants."""
 TIMER_UNIT = 0.005
 """Seconds. The papers' delays are in units of a message's way; this is a generous one."""
 
@@ -103,6 +51,12 @@ def decoder(card: Card) -> Callable[[msgspec.Raw], Message]:
     return decode
 
 
+def fresh(card: Card, layout: Layout) -> list[Process]:
+    """Our sites before anybody has said anything."""
+    size = _size(card, layout.sites, layout.places)
+    return [card.start_one(size, site) for site in layout.mine]
+
+
 class Asleep(msgspec.Struct, frozen=True, gc=False):
     """Our part of a lock that nobody here uses, packed: about a sixth of what it is awake."""
 
@@ -111,40 +65,47 @@ class Asleep(msgspec.Struct, frozen=True, gc=False):
     snapshots: bytes
     """Of its sites, one after the other, as msgpack."""
 
+    def processes(self, card: Card) -> list[Process]:
+        snapshots = msgspec.msgpack.decode(self.snapshots, type=list[bytes])
+        return [card.process.restore(snapshot) for snapshot in snapshots]
+
 
 class Instance:
-    """Our part of one lock."""
+    """Our part of one lock, in one epoch."""
 
     def __init__(
         self,
         lock: str,
         card: Card,
         layout: Layout,
-        effects: Effects,
-        epoch: int = 0,
+        terms: Terms,
+        processes: Sequence[Process],
         counter: int = 0,
-        locality: int = 1,
         make_port: Callable[[Process, Outbox], Port] = Port,
-        call_later: CallLater | None = None,
-        asleep: Asleep | None = None,
     ) -> None:
-        self.lock, self.card, self.layout, self.epoch, self.locality = lock, card, layout, epoch, locality
+        self.lock, self.layout, self.terms, self.counter = lock, layout, terms, counter
+        self.effects, self.epoch, self.locality, self.call_later, self.door = (
+            terms.effects,
+            terms.epoch,
+            terms.locality,
+            terms.call_later,
+            terms.door,
+        )
         self.capacity = layout.places
-        self.effects = effects
         self.decode = decoder(card)
         self.out = Outbox(random.choice)
-        self.ports = {process.me: make_port(process, self.out) for process in self._processes(asleep)}
-        self.watched = make_port is not Port
+        self.ports = {process.me: make_port(process, self.out) for process in processes}
         self.first = next(iter(self.ports.values()))
         self.kept: Port | None = None
         """The site that was inside last, if it had nothing to say when it left: it may have a token still."""
-        self.counter = asleep.counter if asleep else counter
         self.queue: list[Ticket] = []
         self.waiting = 0
         """Callers in the queue that have not withdrawn."""
         self.inside: dict[Site, Ticket] = {}
         self.asking = 0
         """Sites that wait to be let in."""
+        self.parked: list[Site] = []
+        """Sites that are inside, while nobody may be let in by them: the door is closed."""
         self.entries = 0
         self.unheard = 0
         """Entries since we last heard of this lock from a peer, or looked whether we would."""
@@ -154,20 +115,30 @@ class Instance:
         """Why nobody here will be let in any more."""
         self.halted = False
         """Whether our sites are in a state that no paper knows; then they neither hear nor say anything."""
-        self.call_later = call_later
         self.timers: dict[tuple[Site, str], Cancellable] = {}
         self._inbox: list[tuple[Site, Site, Message]] = []
-        if asleep is None:
-            for port in self.ports.values():
-                self._perform(port.begin())
-            self._settle()
 
-    def _processes(self, asleep: Asleep | None) -> list[Process]:
-        if asleep:
-            snapshots = msgspec.msgpack.decode(asleep.snapshots, type=list[bytes])
-            return [self.card.process.restore(snapshot) for snapshot in snapshots]
-        size = _size(self.card, self.layout.sites, self.layout.places)
-        return [self.card.start_one(size, site) for site in self.layout.mine()]
+    def begin(self) -> None:
+        """What sites have to say before anybody asks."""
+        for port in self.ports.values():
+            self._perform(port.begin())
+        self._settle()
+
+    def resume(self, sends: Sequence[Send], timers: Iterable[tuple[Site, str, float]]) -> None:
+        """What our sites had under way when this epoch began, where an algorithm never rests."""
+        self._perform(sends)
+        for site, name, delay in timers:
+            self._set_timer(site, name, delay)
+        self._settle()
+
+    def seat(self, site: Site, ticket: Ticket | None) -> None:
+        """A hold that was carried over is inside at this site; if it has ended since, it goes in and out."""
+        if ticket:
+            ticket.site = site
+            self.inside[site] = ticket
+        else:
+            self._leave(site)
+            self._settle()
 
     def packed(self) -> Asleep | None:
         """For as long as nobody uses it. None if somebody does, or if there is more to remember."""
@@ -198,14 +169,8 @@ class Instance:
         self.queue.append(ticket)
         self.waiting += 1
         try:
-            if self.capacity > 1:
-                self._ask()
-            elif self.first.process.phase is IDLE:  # as there
-                self.asking += 1
-                if sends := self.first.acquire():
-                    self._perform(sends)
-            if self.out.entered or self._inbox or self.out.timers:
-                self._settle()
+            self._ask()
+            self._settle()
         except Exception as error:
             raise self._halt("a request", error) from error
 
@@ -219,48 +184,50 @@ class Instance:
             self.queue = [each for each in self.queue if not each.gone]
 
     def release(self, ticket: Ticket) -> None:
+        """Its site's place goes to the next caller here, if it is their turn, or back to the algorithm."""
         if ticket.released:
             return
         ticket.released = True
         site = ticket.site
         del self.inside[site]
+        if self.door and not self.door.leave(self.lock, self.capacity, self.epoch, ticket):
+            return  # this epoch is over: the next view says what becomes of the lock
         if self.halted:
             return
         try:
-            if (
-                not self.waiting
-                or ticket.passed >= self.locality
-                or not self._let_in(site, ticket.passed + 1)
-            ):
-                port = self.kept = self.ports[site]  # as `_leave`
-                if self.watched:
-                    sends = port.release()
-                else:
-                    process, out = port.process, self.out
-                    process.phase = IDLE
-                    process.release()
-                    sends, out.sends = out.sends, []
-                if sends:
-                    self.kept = None
-                    self._perform(sends)
-                if self.waiting:
-                    self._ask()
-            if self._inbox or self.out.entered or self.out.timers:
-                self._settle()
+            passes_on = self.waiting and ticket.passed < self.locality
+            if not (passes_on and self._let_in(site, ticket.passed + 1)):
+                self._leave(site)
+            self._settle()
         except Exception as error:  # the holder is not to blame
             self._halt("a release", error)
+
+    def go_on(self) -> None:
+        """The door is open again: those sites have waited for that."""
+        parked, self.parked = self.parked, []
+        try:
+            for site in parked:
+                if not self._let_in(site):
+                    self._leave(site)
+            self._settle()
+        except Exception as error:
+            self._halt("an entry", error)
 
     def fail(self, error: Exception) -> None:
         """Nobody here will ever be let in: tell them, and whoever comes later."""
         self.broken = error
+        for ticket in self.stop():
+            ticket.gone, ticket.error = True, error
+            self._rouse(ticket)
+
+    def stop(self) -> list[Ticket]:
+        """No timer rings any more. Gives those who wait, in order."""
         for timer in self.timers.values():
             timer.cancel()
-        for ticket in self.queue:
-            if not ticket.gone:
-                ticket.gone, ticket.error = True, error
-                self._rouse(ticket)
+        waiting = [ticket for ticket in self.queue if not ticket.gone]
         self.queue.clear()
         self.waiting = 0
+        return waiting
 
     def break_off(self, why: str) -> LockError:
         """Something of this lock, a token perhaps, is lost. Callers are told; no other lock is harmed."""
@@ -284,11 +251,11 @@ class Instance:
         while our site deals with it breaks the lock."""
         if self.halted:
             return
-        sender, to, counter, layout = envelope.sender, envelope.to, envelope.counter, self.layout
+        sender, to, counter, hosts = envelope.sender, envelope.to, envelope.counter, self.layout.hosts
         port = self.ports.get(to)
-        if port is None or not 0 <= sender < layout.sites:
+        if port is None or not 0 <= sender < len(hosts):
             raise ProtocolError(f"{self.lock!r}: site {to} is not here, or site {sender} is nowhere")
-        if layout.hosts[sender // layout.places] != host:
+        if hosts[sender] != host:
             raise ProtocolError(f"{self.lock!r}: site {sender} is elsewhere")
         if not 0 <= counter < COUNTERS:
             raise ProtocolError(f"{self.lock!r}: a counter of {counter}")
@@ -297,22 +264,10 @@ class Instance:
         self.contended = CONTENDED
         if counter > self.counter:
             self.counter = counter
-        out = self.out
         try:
-            if self.watched:
-                sends = port.deliver(sender, message)
-            else:  # as there, but for a call; the decoder knows no kinds of messages but those that are handled
-                port.handlers[type(message)](port.process, sender, message)
-                sends, out.sends = out.sends, []
-            if sends:
+            if sends := port.deliver(sender, message):
                 self._perform(sends)
-            if self.capacity > 1 or self._inbox or out.timers:
-                self._settle()
-            elif out.entered:  # as there
-                self.asking -= 1
-                if not self._let_in(out.entered.pop()):
-                    self._leave(to)
-                    self._settle()
+            self._settle()
         except Exception as error:
             self._halt(f"{type(message).__name__} of site {sender}", error)
 
@@ -321,7 +276,7 @@ class Instance:
     def _settle(self) -> None:
         """Let our own sites talk until they have nothing more to say to each other."""
         out, inbox = self.out, self._inbox
-        while inbox or out.entered or out.timers:
+        while out.entered or inbox or out.timers:
             while out.timers:
                 self._set_timer(*out.timers.pop(0))
             while out.entered:
@@ -334,17 +289,17 @@ class Instance:
                 self._perform(self.ports[to].deliver(sender, message))
 
     def _perform(self, sends: Sequence[Send]) -> None:
-        hosts, places, sites = self.layout.hosts, self.capacity, self.layout.sites
+        hosts = self.layout.hosts
         for sender, addressees, message, _ in sends:
             for to in addressees:
                 if to in self.ports:
                     self._inbox.append((sender, to, message))
-                elif not 0 <= to < sites:
-                    self.break_off(f"a peer spoke of site {to}, and there are {sites}")
+                elif not 0 <= to < len(hosts):
+                    self.break_off(f"a peer spoke of site {to}, and there are {len(hosts)}")
                 else:
-                    body: Any = message  # see there
-                    envelope = Envelope(self.lock, places, self.epoch, self.counter, sender, to, body)
-                    self.effects.sends.append((hosts[to // places], envelope))
+                    body: Any = message  # see `Envelope.body`
+                    envelope = Envelope(self.lock, self.capacity, self.epoch, self.counter, sender, to, body)
+                    self.effects.sends.append((hosts[to], envelope))
 
     def _set_timer(self, site: Site, name: str, delay: float | None) -> None:
         if earlier := self.timers.pop((site, name), None):
@@ -361,30 +316,38 @@ class Instance:
             self._halt(f"the timer {name!r}", error)
 
     def _let_in(self, site: Site, passed: int = 0) -> bool:
-        """Whoever has waited longest, if there is somebody still, gets the place that this site of ours has."""
+        """Whoever has waited longest, if there is somebody still, gets the place that this site of ours has.
+
+        The only place where callers are let in.
+        """
         queue = self.queue
         while queue:
-            ticket = queue.pop(0)
-            if ticket.gone:
+            ticket = queue[0]
+            future = ticket.future
+            if ticket.gone or (future and future.cancelled()):
+                queue.pop(0)
+                self.waiting -= not ticket.gone
+                ticket.gone = True
                 continue
+            ticket.site, ticket.fence = site, self.epoch << FENCE_BITS | self.counter + 1
+            if self.capacity > 1:
+                ticket.slot = self.ports[site].process.slot()
+            if self.door and not self.door.enter(self.lock, self.capacity, self.epoch, ticket):
+                ticket.fence = 0
+                self.parked.append(site)
+                return True
+            queue.pop(0)
             ticket.gone = True
+            ticket.passed = passed
             self.waiting -= 1
             if not self.waiting:
                 queue.clear()
-            if (future := ticket.future) and future.cancelled():
-                continue
             self.counter += 1
             self.entries += 1
             self.unheard += 1
-            ticket.site, ticket.fence = site, self.epoch << FENCE_BITS | self.counter
-            if passed:
-                ticket.passed = passed
-            if self.capacity > 1:
-                ticket.slot = self.ports[site].process.slot()
             self.inside[site] = ticket
-            if future:  # as `_rouse`
-                future.set_result(None)
-                self.effects.roused.append(future)
+            if future:
+                self._rouse(ticket)
             return True
         return False
 
@@ -394,8 +357,8 @@ class Instance:
             self.effects.roused.append(ticket.future)
 
     def _leave(self, site: Site) -> None:
-        self.kept = self.ports[site]
-        if sends := self.kept.release():
+        port = self.kept = self.ports[site]
+        if sends := port.release():
             self.kept = None
             self._perform(sends)
         if self.waiting:
@@ -403,7 +366,7 @@ class Instance:
 
     def _ask(self) -> None:
         """Let as many idle sites ask as there are callers that no asking site stands for."""
-        wanted = self.waiting - self.asking
+        wanted = self.waiting - self.asking - len(self.parked)
         if wanted <= 0:
             return
         if self.capacity == 1:

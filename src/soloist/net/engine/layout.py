@@ -15,31 +15,30 @@ class Layout(msgspec.Struct, frozen=True):
 
     Each node has as many sites as the lock has places, one after another (so in different groups, where an
     algorithm forms groups), from a node chosen by hashing the name: so the first token of each lock starts
-    somewhere else.
+    somewhere else. Where a view carries holders over, they sit at the first sites that suit them.
     """
 
-    nodes: int
-    me: int
-    offset: int
     places: int
-    sites: int
+    """Of the lock: 1, or the value of the semaphore."""
     hosts: tuple[int, ...]
-    """The node of the first sites, of the next ones, and so on: `places` of them each."""
+    """The number of the node, by site."""
+    mine: tuple[Site, ...]
 
     @classmethod
     def of(cls, lock: str, nodes: int, me: int, capacity: int) -> Layout:
         return _layout(nodes, me, zlib.crc32(lock.encode()) % nodes, capacity)
 
-    def host(self, site: Site) -> int:
-        return self.hosts[site // self.places]
+    @classmethod
+    def seated(cls, hosts: tuple[int, ...], me: int, capacity: int) -> Layout:
+        return cls(capacity, hosts, tuple(site for site, host in enumerate(hosts) if host == me))
 
-    def mine(self) -> list[Site]:
-        first = (self.me - self.offset) % self.nodes * self.places
-        return list(range(first, first + self.places))
+    @property
+    def sites(self) -> int:
+        return len(self.hosts)
 
 
 @cache
 def _layout(nodes: int, me: int, offset: int, places: int) -> Layout:
     """There are few, and locks are many."""
-    hosts = tuple((group + offset) % nodes for group in range(nodes))
-    return Layout(nodes, me, offset, places, nodes * places, hosts)
+    hosts = tuple((site // places + offset) % nodes for site in range(nodes * places))
+    return Layout.seated(hosts, me, places)

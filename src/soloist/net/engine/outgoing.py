@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from soloist.net.engine.instance import Effects
-from soloist.net.link.transport import Transport
+from soloist.net.engine.ticket import Effects
+from soloist.net.link.transport import Link, Transport
 from soloist.net.link.wire import Control, Envelope
 
 HIGH_WATER = 8 * 1024 * 1024
@@ -42,17 +42,14 @@ class Outgoing:
 
     def __init__(
         self,
-        members: Sequence[str],
-        me: int,
+        node: str,
+        members: Collection[str],
         transport: Transport,
         effects: Effects,
         unwritable: Callable[[str, str], None],
     ) -> None:
-        self.members, self.me, self.transport = members, me, transport
-        self.numbers = {member: number for number, member in enumerate(members)}
-        self.links = {
-            number: transport.link(member) for member, number in self.numbers.items() if number != me
-        }
+        self.node, self.transport = node, transport
+        self.address(sorted(members))
         self.stats = Stats()
         self.sends, self.control = effects.sends, dict[str, list[Control]]()
         self.unwritable = unwritable
@@ -65,6 +62,14 @@ class Outgoing:
         self.closed = False
         self.behind: set[str] = set()
         """Peers that have left much unacknowledged."""
+
+    def address(self, names: Sequence[str]) -> None:
+        """These are the members, by number: from now on."""
+        self.names = names
+        self.numbers = {name: number for number, name in enumerate(names)}
+        self.links: dict[int, Link] = {
+            number: self.transport.link(name) for number, name in enumerate(names) if name != self.node
+        }
 
     def say(self, peer: str, control: Control) -> None:
         self.control.setdefault(peer, []).append(control)
@@ -111,7 +116,7 @@ class Outgoing:
         if self.control:
             control_of, self.control = self.control, {}
             for peer, control in control_of.items():
-                send = self.links[self.numbers[peer]]
+                send = self.transport.link(peer)
                 for each in control:
                     send([], [each])
 
@@ -124,13 +129,13 @@ class Outgoing:
         self.stats.messages_sent += len(envelopes)
         self.stats.batches_sent += 1
         if backlog > HIGH_WATER:
-            self.behind.add(self.members[host])
+            self.behind.add(self.names[host])
 
     def _send_what_can_be_sent(self, host: int, envelopes: list[Envelope], error: Exception) -> None:
         """A peer that counts beyond all measure makes us say what cannot be written; that harms no other lock."""
         if len(envelopes) == 1:
-            me, peer = self.members[self.me], self.members[host]
-            self.unwritable(envelopes[0].lock, f"{me} cannot write a message to {peer}: {error!r}")
+            why = f"{self.node} cannot write a message to {self.names[host]}: {error!r}"
+            self.unwritable(envelopes[0].lock, why)
             return
         for envelope in envelopes:
             self._send(host, [envelope])

@@ -1,18 +1,21 @@
-"""All locks that a node has met: awake, packed, and held."""
+"""All locks that a node has met: awake, packed, and held; and the view that they belong to."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from soloist.algorithms import Card
-from soloist.net.engine.instance import Asleep, CallLater, Effects, Instance
+from soloist.core import Process
+from soloist.net.engine.instance import Asleep, Instance, fresh
 from soloist.net.engine.layout import Layout
+from soloist.net.engine.ticket import Caller, CallLater, Door, Effects, Terms, Ticket
 from soloist.net.errors import ConfigMismatch
-from soloist.net.link.wire import LocalView
-from soloist.net.member.origin import counter_of, epoch_of
+from soloist.net.link.wire import LockState
 from soloist.net.telemetry.observer import Observer, port_for
+from soloist.views import Holder, View
+from soloist.views.carry import carry
 
 if TYPE_CHECKING:
     from soloist.net.hold import Hold
@@ -26,39 +29,76 @@ MOST_AWAKE = 1000
 class Table:
     """Our part of every lock, by its instance's name."""
 
+    view: View
+    """Who is a member, in which epoch, and what was held when it began. Once it has."""
+    terms: Terms
+
     def __init__(
         self,
-        members: Sequence[str],
-        me: int,
+        node: str,
+        members: Collection[str],
         cards: tuple[Card, Card],
         locality: int,
         effects: Effects,
         call_later: CallLater,
     ) -> None:
-        self.members, self.me, self.cards, self.locality = members, me, cards, locality
+        self.node, self.cards, self.locality = node, cards, locality
         self.effects, self.call_later = effects, call_later
+        self.door: Door | None = None
         self.observers: list[Observer] = []
-        self.origin = self.epoch = 0
-        """Once the cluster has begun: the fence that is below all others, and the first half of them all."""
+        self.epoch = 0
+        """Of the view; 0 while there is none."""
+        self.names = sorted(members)
+        """Of the members. A node's number is its place here."""
+        self.me = self.names.index(node)
         self.instances: dict[str, Instance] = {}
         self.asleep: dict[str, Asleep] = {}
         """Locks that were not in use when there were many."""
         self.holds: dict[str, list[Hold]] = {}
         """Live holds by instance."""
-        self.most_permits = max(1, MOST_SITES // len(members))
-        """The largest value of a semaphore."""
+        self.held: dict[str, list[Holder]] = {}
+        """Locks that were held when the epoch began, and have not been met in it."""
+        self._hosts: dict[str, str] = {}
+        """The names of the members, by incarnation."""
+        self._seated: dict[tuple[str, int], Ticket] = {}
+        """Those of our callers who were inside then, by lock and fence."""
         self._most_awake = MOST_AWAKE
 
-    def activate(self, origin: int) -> None:
-        """From now on there are locks."""
-        self.origin, self.epoch = origin, epoch_of(origin)
+    @property
+    def most_permits(self) -> int:
+        """The largest value of a semaphore."""
+        return max(1, MOST_SITES // len(self.names))
+
+    # From view to view.
+
+    def wedge(self) -> tuple[list[Caller], list[Caller]]:
+        """The epoch is over, and so are all instances. Gives those who wait, in order, and those who are inside."""
+        waiting, inside = [], []
+        for lock, instance in self.instances.items():
+            waiting += [Caller(lock, instance.capacity, ticket) for ticket in instance.stop()]
+            inside += [Caller(lock, instance.capacity, ticket) for ticket in instance.inside.values()]
+        self.instances.clear()
+        self.asleep.clear()
+        return waiting, inside
+
+    def activate(self, view: View, inside: Iterable[Caller] = ()) -> None:
+        """From now on there are locks, and these are the members. Those are inside whose holds it carries over."""
+        self.view, self.epoch = view, view.epoch
+        self.names = sorted(member.name for member in view.members)
+        self.me = self.names.index(self.node)
+        self.terms = Terms(self.effects, view.epoch, self.locality, self.call_later, self.door)
+        self._hosts = {member.incarnation: member.name for member in view.members}
+        self.held = by_lock(view.holders)
+        self._seated = {(lock, ticket.fence): ticket for lock, _, ticket in inside if not ticket.released}
+        for lock in [lock for lock, holds in self.held.items() if any(map(self._ours, holds))]:
+            self._carry_over(lock)
 
     def card_for(self, capacity: int) -> Card:
         lock, semaphore = self.cards
         return lock if capacity == 1 else semaphore
 
     def instance(self, lock: str, capacity: int) -> Instance:
-        """The one place where an instance of an algorithm begins, or wakes up."""
+        """Where an instance of an algorithm begins, or wakes up."""
         instance = self.known(lock)
         if instance is None:
             return self._begin(lock, capacity, None)
@@ -70,22 +110,43 @@ class Table:
         """A lock that this node has met; awake, if it was asleep."""
         if asleep := self.asleep.pop(lock, None):
             return self._begin(lock, asleep.capacity, asleep)
-        return self.instances.get(lock)
+        return self._carry_over(lock) if lock in self.held else self.instances.get(lock)
+
+    def _ours(self, hold: Holder) -> bool:
+        return self._hosts[hold.incarnation] == self.node
+
+    def _carry_over(self, lock: str) -> Instance:
+        """Our part of a lock that was held when this epoch began: everybody begins it with its holders inside."""
+        holds = self.held.pop(lock)
+        capacity = holds[0].size
+        card = self.card_for(capacity)
+        holders = [(self._hosts[hold.incarnation], hold.slot if hold.slot >= 0 else None) for hold in holds]
+        start = carry(card, self.names, holders, capacity)
+        hosts = tuple(map(self.names.index, start.hosts))
+        layout = Layout.seated(hosts, self.me, capacity)
+        instance = self._awake(lock, card, layout, start.processes(self.node), 0)
+        instance.resume(start.mail(self.node), start.timers(self.node))
+        for hold, site in zip(holds, start.seats, strict=True):
+            if self._ours(hold):
+                instance.seat(site, self._seated.pop((lock, hold.fence), None))
+        return instance
 
     def _begin(self, lock: str, capacity: int, asleep: Asleep | None) -> Instance:
+        card, layout = self.card_for(capacity), Layout.of(lock, len(self.names), self.me, capacity)
+        if asleep:
+            return self._awake(lock, card, layout, asleep.processes(card), asleep.counter)
+        instance = self._awake(lock, card, layout, fresh(card, layout), self.view.counter)
+        instance.begin()
+        return instance
+
+    def _awake(
+        self, lock: str, card: Card, layout: Layout, processes: Sequence[Process], counter: int
+    ) -> Instance:
+        """The one place where an instance is made."""
         if len(self.instances) >= self._most_awake:
             self._let_sleep()
         self.instances[lock] = instance = Instance(
-            lock,
-            self.card_for(capacity),
-            Layout.of(lock, len(self.members), self.me, capacity),
-            self.effects,
-            self.epoch,
-            counter_of(self.origin),
-            self.locality,
-            port_for(self.observers, lock),
-            self.call_later,
-            asleep,
+            lock, card, layout, self.terms, processes, counter, port_for(self.observers, lock)
         )
         return instance
 
@@ -120,20 +181,27 @@ class Table:
             for observer in self.observers:
                 observer.on_exit(hold.first or hold)
 
-    def known_of(self, lock: str) -> list[LocalView]:
+    def known_of(self, lock: str) -> list[LockState]:
         """Of one lock (and the semaphore of that name), or of all that somebody here wants or has."""
         if not lock:
             return [self._seen(name, each) for name, each in self.instances.items() if each.wanted]
         names = (f"lock:{lock}", f"semaphore:{lock}")
         return [self._seen(name, instance) for name in names if (instance := self.known(name))]
 
-    def _seen(self, name: str, instance: Instance) -> LocalView:
+    def _seen(self, name: str, instance: Instance) -> LockState:
         holds = self.holds.get(name, [])
         since = min((hold.since for hold in holds), default=None)
         held_for = None if since is None else time.monotonic() - since
         note = next((hold.note for hold in holds if hold.note), None)
-        here, inside = self.members[self.me], len(instance.inside)
-        return LocalView(name, here, inside, instance.waiting, instance.fence, held_for, note)
+        inside = len(instance.inside)
+        return LockState(name, self.node, inside, instance.waiting, instance.fence, held_for, note)
+
+
+def by_lock(holders: Iterable[Holder]) -> dict[str, list[Holder]]:
+    found: dict[str, list[Holder]] = {}
+    for hold in holders:
+        found.setdefault(hold.lock, []).append(hold)
+    return found
 
 
 def mismatch(lock: str, here: int, there: str) -> ConfigMismatch:

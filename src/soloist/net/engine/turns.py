@@ -6,7 +6,8 @@ import asyncio
 import os
 import time
 
-from soloist.net.engine.instance import Effects, Instance
+from soloist.net.engine.instance import Instance
+from soloist.net.engine.ticket import Effects
 from soloist.net.link.transport import Transport
 
 sched_yield = getattr(os, "sched_yield", lambda: None)

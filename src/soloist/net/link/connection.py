@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -15,9 +16,11 @@ from soloist.net.link import handshake
 from soloist.net.link.handshake import Hello, Mismatch, Proof, Sorry, Welcome
 from soloist.net.link.security import check_certificate
 from soloist.net.link.shortcut import same_user
+from soloist.net.link.will import LONGEST, Will, read_will
 from soloist.net.link.wire import Batch, Frames, Garbled, decode_batch, encode, frame, length_of, salvage
 
 if TYPE_CHECKING:
+    from soloist.net.link.porch import Visitor
     from soloist.net.link.tcp import Peer, TcpTransport
 
 HANDSHAKE_SECONDS = 5.0
@@ -36,15 +39,31 @@ MALFORMED = (ProtocolError, msgspec.MsgspecError, UnicodeDecodeError, RecursionE
 class Connection(asyncio.BufferedProtocol):
     """A connection that we made (`dialled`), or that somebody made to us."""
 
-    def __init__(self, transport: TcpTransport, dialled: Peer | None) -> None:
-        self.owner = transport
+    def __init__(
+        self,
+        transport: TcpTransport,
+        dialled: Peer | None,
+        pulse: bool = False,
+        visitor: Visitor | None = None,
+        only_will: bool = False,
+    ) -> None:
+        """It takes the place of the visitor, if there is one, among the strangers.
+
+        With `only_will` it is in the clear where TLS should be: a will may be said there, and nothing else.
+        """
+        self.owner, self.visitor = transport, visitor
+        self.pulse = pulse
+        """Whether it is for renewals: then it is not ours once it is open."""
+        self.rest: list[bytes] | None = None
+        """Frames of such a connection that came with the last word of the handshake."""
         self.peer: Peer | None = None
         """Once the connection is open."""
         self.dialled = dialled
         self.space = transport.space
         self.get_buffer = partial({0: self.space}.get, 0)  # type: ignore[method-assign, assignment]
         """Always our space, whatever the size: a call less for each message than a method."""
-        self.frames = Frames(HANDSHAKE_FRAME)
+        self.only_will = only_will
+        self.frames = Frames(LONGEST if only_will else HANDSHAKE_FRAME)
         self.ours: Hello | None = None
         self.theirs: Hello | None = None
         self.proven = False
@@ -65,6 +84,8 @@ class Connection(asyncio.BufferedProtocol):
         sock = self.socket = transport.get_extra_info("socket")
         if sock and sock.family != socket.AF_UNIX:
             _tune(sock)
+        if self.visitor:
+            self.owner.strangers.pop(self.visitor, None)
         self.owner.made(self)
         by_shortcut = sock and sock.family == socket.AF_UNIX and not (self.dialled or self.owner.listen.unix)
         if by_shortcut and not same_user(sock):
@@ -85,6 +106,9 @@ class Connection(asyncio.BufferedProtocol):
         try:
             for body in (space[4:nbytes],) if whole and self.open else frames.feed(space[:nbytes]):
                 peer = self.peer
+                if self.rest is not None:
+                    self.rest.append(frame(bytes(body)))
+                    continue
                 if not self.open or peer is None:
                     self._greet(body)
                     continue
@@ -101,6 +125,9 @@ class Connection(asyncio.BufferedProtocol):
                     batches.append(batch)
         except MALFORMED as error:
             self.refuse(str(error), isinstance(error, Mismatch))
+        if self.rest is not None and self.theirs:
+            self.owner.pulsed(self, self.theirs, b"".join((*self.rest, frames.buffer)))
+            return
         if batches and peer:
             self.owner.receive(peer.name, batches)
         if (peer := self.peer) and self.open:
@@ -135,12 +162,18 @@ class Connection(asyncio.BufferedProtocol):
 
     def _say_hello(self, to: str, peer: Peer | None) -> None:
         met, received = (peer.incarnation or "", peer.received) if peer else ("", 0)
-        self.ours = handshake.hello(self.owner.identity, to, met, received)
+        self.ours = handshake.hello(self.owner.identity, to, met, received, self.pulse)
         self._put(frame(encode(self.ours)))
 
     def _greet(self, body: memoryview) -> None:
+        if self.wire and self.wire.is_closing():
+            return  # all has been said
         said = handshake.decode_greeting(body)
-        if isinstance(said, Sorry):
+        if isinstance(said, Will) and not (self.dialled or self.theirs):
+            self._hear_will(said)
+        elif self.only_will:
+            raise ProtocolError("it does not speak TLS")
+        elif isinstance(said, Sorry):
             self._refused(said)
         elif self.theirs is None and isinstance(said, Hello):
             self._meet(said)
@@ -153,12 +186,19 @@ class Connection(asyncio.BufferedProtocol):
         else:
             raise ProtocolError(f"it says {type(said).__name__.lower()} out of turn")
 
+    def _hear_will(self, will: Will) -> None:
+        """Somebody has died. Its bearer is told that it was heard, and nothing else: not even whether we knew it."""
+        self.owner.on_will(read_will(will))
+        self._put(frame(encode(Welcome())))
+        self.hang_up(gently=True)
+
     def _meet(self, theirs: Hello) -> None:
         self.theirs = theirs
         handshake.check_hello(self.owner.identity.who, theirs, self.dialled.name if self.dialled else None)
         assert self.wire
         check_certificate(self.wire.get_extra_info("ssl_object"), theirs.who.node)
         if self.dialled is None:
+            self.pulse = theirs.pulse
             self._say_hello(theirs.who.node, self.owner.peers.get(theirs.who.node))
             self._prove()
 
@@ -172,8 +212,11 @@ class Connection(asyncio.BufferedProtocol):
             handshake.check_config(ours.who, theirs.who)
         if refusal or not known:
             raise ProtocolError(refusal or f"{theirs.who.node!r} is no peer of {ours.who.node!r}")
+        if self.pulse and not self.owner.meeting.renews:
+            raise ProtocolError(f"{ours.who.node!r} has no leases to renew")
         if not self.dialled:
-            self._put(frame(encode(Welcome())))
+            if not self.pulse:  # there whoever takes it says so
+                self._put(frame(encode(Welcome())))
             self._opened()
 
     def _prove(self) -> None:
@@ -187,7 +230,10 @@ class Connection(asyncio.BufferedProtocol):
             self.timeout.cancel()
         self.frames.limit = Frames().limit
         self.owner.strangers.pop(self, None)
-        self.owner.opened(self, self.theirs)
+        if self.pulse:
+            self.rest = []
+        else:
+            self.owner.opened(self, self.theirs)
         self.settled.set()
 
     def _refused(self, sorry: Sorry) -> None:
@@ -265,6 +311,16 @@ class Connection(asyncio.BufferedProtocol):
 
     def _where(self) -> str:
         return str(self.wire.get_extra_info("peername") or "a socket") if self.wire else ""
+
+
+def detach(transport: Any) -> socket.socket:
+    """The socket of an asyncio or uvloop transport without TLS, which gives it up: neither end notices."""
+    if transport.get_extra_info("ssl_object") is not None:
+        raise ProtocolError("TLS cannot be taken from the loop that began it")
+    transport.pause_reading()
+    sock = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
+    transport.abort()
+    return sock
 
 
 def printable(words: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Collection
 import msgspec
 
 from soloist.core import ProtocolError
+from soloist.net.link.will import Will
 from soloist.net.link.wire import VERSION, encode
 
 
@@ -30,6 +31,14 @@ class Who(msgspec.Struct, frozen=True, array_like=True):
     """Drawn when a node starts: the same name with another incarnation has forgotten what it knew."""
     origin: int
     """The fence that it would have all fences lie above; the largest of all members' is taken."""
+    lease: float = 0.0
+    """Seconds, or 0 if nobody is ever out-waited."""
+    voter: str = ""
+    """The id of its vote file; empty if it has none that is good."""
+    epoch: int = 0
+    """Of the newest view that it knows of; 0 if it has never heard of one."""
+    previous: str = ""
+    """The incarnation that had its data directory before, and has ended."""
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):
@@ -42,6 +51,8 @@ class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):
     received: int
     """How much of what that one has said is here."""
     nonce: bytes
+    pulse: bool = False
+    """Whether this connection is for renewals alone."""
 
 
 class Proof(msgspec.Struct, frozen=True, array_like=True, tag="proof"):
@@ -71,7 +82,7 @@ class Mismatch(ProtocolError):
     """The peer is configured otherwise than we are."""
 
 
-decode_greeting = msgspec.msgpack.Decoder(Hello | Proof | Welcome | Sorry).decode
+decode_greeting = msgspec.msgpack.Decoder(Hello | Proof | Welcome | Sorry | Will).decode
 
 
 def nonce() -> bytes:
@@ -82,8 +93,8 @@ def incarnation() -> str:
     return os.urandom(16).hex()
 
 
-def hello(me: Identity, to: str, met: str, received: int) -> Hello:
-    return Hello(VERSION, me.who, to, met, received, nonce())
+def hello(me: Identity, to: str, met: str, received: int, pulse: bool = False) -> Hello:
+    return Hello(VERSION, me.who, to, met, received, nonce(), pulse)
 
 
 def check_hello(me: Who, theirs: Hello, expected: str | None) -> None:
@@ -105,8 +116,14 @@ def check_config(me: Who, theirs: Who) -> None:
     """Raise if that node, which is known to be who it says, is configured otherwise than we are."""
     if theirs.algorithm != me.algorithm:
         raise Mismatch(f"{theirs.node!r} runs {theirs.algorithm}, {me.node!r} runs {me.algorithm}")
+    if theirs.lease != me.lease:
+        raise Mismatch(f"{theirs.node!r} runs {_lease(theirs)}, {me.node!r} runs {_lease(me)}")
     if theirs.members != me.members:
         raise Mismatch(difference(me, theirs))
+
+
+def _lease(who: Who) -> str:
+    return f"with a lease of {who.lease:g} s" if who.lease else "without a lease"
 
 
 def difference(me: Who, theirs: Who) -> str:

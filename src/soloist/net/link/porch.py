@@ -2,6 +2,9 @@
 
 asyncio tells of such a connection only when TLS is up, so whoever never gets that far would not be counted. Here each
 one counts among the strangers from the moment it is accepted.
+
+The will of a dead node comes in the clear. So we look at the first byte before TLS begins: all frames that are short
+begin with a zero, and TLS never does.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection
@@ -29,20 +33,39 @@ class Visitor:
 
     def __init__(self, owner: TcpTransport, sock: socket.socket, context: ssl.SSLContext) -> None:
         self.owner, self.socket = owner, sock
+        self.handed_over = False
+        """Whether the loop has the socket, and closes it."""
         self.entering = asyncio.get_running_loop().create_task(self._enter(context), name="tls")
+        self.entering.add_done_callback(self._entered)
 
     async def _enter(self, context: ssl.SSLContext) -> None:
-        loop = asyncio.get_running_loop()
-        try:
-            with contextlib.suppress(OSError):  # `soloist.net.link.security` says why
-                await loop.connect_accepted_socket(
-                    self._make, self.socket, ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
-                )
-        finally:
-            self.owner.strangers.pop(self, None)
+        with contextlib.suppress(OSError):  # `soloist.net.link.security` says why
+            in_the_clear = await self._first_byte() == b"\0"
+            self.handed_over = True
+            await asyncio.get_running_loop().connect_accepted_socket(
+                partial(Connection, self.owner, None, visitor=self, only_will=in_the_clear),
+                self.socket,
+                ssl=None if in_the_clear else context,
+                ssl_handshake_timeout=None if in_the_clear else HANDSHAKE_SECONDS,
+            )
 
-    def _make(self) -> Connection:
-        return Connection(self.owner, None)
+    def _entered(self, entering: asyncio.Task[None]) -> None:
+        """It may have been told to go before it began."""
+        self.owner.strangers.pop(self, None)
+        if not self.handed_over:
+            self.socket.close()
+
+    async def _first_byte(self) -> bytes:
+        """It stays where it is. Nothing, if the other has gone; a TimeoutError, which is an OSError, if it is silent."""
+        loop = asyncio.get_running_loop()
+        readable = loop.create_future()
+        loop.add_reader(self.socket, _done, readable)
+        try:
+            async with asyncio.timeout(HANDSHAKE_SECONDS):
+                await readable
+        finally:
+            loop.remove_reader(self.socket)
+        return self.socket.recv(1, socket.MSG_PEEK)
 
     def refuse(self, why: str) -> None:
         self.owner.warn(f"closed the connection to a stranger: {why}")
@@ -54,6 +77,11 @@ class Visitor:
 
     def fileno(self) -> int:
         return self.socket.fileno()
+
+
+def _done(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 class Porch:

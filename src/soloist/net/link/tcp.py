@@ -16,12 +16,12 @@ import socket
 import ssl
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from soloist.core import ProtocolError, UsageError
 from soloist.net.link import shortcut as shortcuts
-from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection, printable
+from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection, detach, printable
 from soloist.net.link.handshake import Hello, Identity
 from soloist.net.link.porch import Porch, Visitor
 from soloist.net.link.security import TLS, Address
@@ -54,6 +54,8 @@ class Peer(Session):
         """Set while there is no connection."""
         self.absent.set()
         self.connections = 0
+        self.pulsing: asyncio.Task[None] | bool = False
+        """Whether there is a connection for renewals, or who is making one."""
         self.trouble = ""
         """Why there is no connection, as it was last said."""
 
@@ -81,8 +83,9 @@ class TcpTransport:
                 f"{far} is not on this host: give tls= or secret=, or insecure=True if everybody there is trusted"
             )
         self.receive: Receive = lambda peer, batch: None
+        self.on_will: Callable[[str], None] = lambda will: None
+        """Called with the hash of each will that is heard, from anybody: see `soloist.net.link.will`."""
         self.meeting: Meeting
-        self.identity: Identity
         self.warned: dict[str, float] = {}
         """What was logged, and when."""
         self.servers: list[asyncio.Server | Porch] = []
@@ -96,9 +99,12 @@ class TcpTransport:
         self.readable: Any = None
         """The sockets of our peers, to see without a turn of the loop whether one has something for us."""
 
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.meeting.who, self.secret)
+
     async def start(self, receive: Receive, meeting: Meeting) -> None:
         self.receive, self.meeting = receive, meeting
-        self.identity = Identity(meeting.who, self.secret)
         self.readable = select.epoll() if hasattr(select, "epoll") else select.poll()
         try:
             await self._listen()
@@ -150,11 +156,63 @@ class TcpTransport:
             )  # or else it was there, and led to nothing
             retry = FIRST_RETRY if connected else min(2 * retry + FIRST_RETRY, LAST_RETRY)
 
-    async def _call(self, peer: Peer, sock: socket.socket | None) -> None:
+    async def _dial_pulse(self, peer: Peer) -> None:
+        """Beside each connection that we have made, one for renewals."""
+        retry = 0.0
+        while peer.connection:
+            await asyncio.sleep(retry)
+            sock = shortcuts.connect(peer.address) if self.shortcut else None
+            try:
+                await self._call(peer, sock, pulse=True)
+            except (OSError, ValueError) as error:
+                log.debug("%s: no renewals to %s: %s", self.name, peer.name, error)
+            if peer.pulsing is True:
+                return
+            retry = min(2 * retry + FIRST_RETRY, LAST_RETRY)
+        peer.pulsing = False
+
+    def _renew_with(self, peer: Peer) -> None:
+        """If it is for us to dial: whoever made the connection makes the other one, too."""
+        if self.meeting.renews and peer.connection and peer.connection.dialled and not peer.pulsing:
+            peer.pulsing = asyncio.create_task(self._dial_pulse(peer), name=f"renew with {peer.name}")
+
+    def pulse_lost(self, peer: str) -> None:
+        found = self.peers[peer]
+        if found.pulsing is True:
+            found.pulsing = False
+        self._renew_with(found)
+
+    def pulsed(self, connection: Connection, theirs: Hello, unread: bytes) -> None:
+        """A connection for renewals is open. It is not ours any more."""
+        assert connection.wire
+        peer = self.peers[theirs.who.node]
+        peer.pulsing = True
+        self.meeting.pulse(theirs.who, detach(connection.wire), unread, connection.dialled is not None)
+
+    def expect(self, incarnations: Mapping[str, str]) -> None:
+        for name, incarnation in incarnations.items():
+            peer = self.peers.get(name)
+            if peer and peer.incarnation != incarnation:
+                if peer.connection:
+                    peer.connection.hang_up()
+                peer.begin()
+                peer.incarnation = incarnation
+
+    def begin_again(self) -> None:
+        for peer in self.peers.values():
+            if peer.connection:
+                peer.connection.hang_up()
+            peer.begin()
+            peer.incarnation = None
+
+    def incarnation(self, peer: str) -> str | None:
+        return self.peers[peer].incarnation if peer in self.peers else None
+
+    async def _call(self, peer: Peer, sock: socket.socket | None, pulse: bool = False) -> None:
         """One connection, until it is open or never will be."""
         loop = asyncio.get_running_loop()
         context = self.tls.client() if self.tls else None
-        connection = Connection(self, peer)
+        connection = Connection(self, peer, pulse)
         make = lambda: connection  # noqa: E731
         async with asyncio.timeout(HANDSHAKE_SECONDS):
             if sock:
@@ -199,8 +257,9 @@ class TcpTransport:
                     await asyncio.sleep(ACKNOWLEDGE_SECONDS / 10)
 
     def _hang_up(self) -> None:
-        for task in self.dialling:
-            task.cancel()
+        for task in (*self.dialling, *(peer.pulsing for peer in self.peers.values())):
+            if isinstance(task, asyncio.Task):
+                task.cancel()
         if self.acknowledging:
             self.acknowledging.cancel()
         self._drop_all()
@@ -263,6 +322,7 @@ class TcpTransport:
         connection.resume_writing()
         log.info("%s: connected to %s", self.name, peer.name)
         self.meeting.met(who)
+        self._renew_with(peer)
 
     def closed(self, connection: Connection) -> None:
         self.strangers.pop(connection, None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from soloist.core import UsageError
@@ -24,6 +25,12 @@ class Meeting(Protocol):
     """What a transport asks and tells of those whom it finds. See `soloist.net.member.beginning`."""
 
     who: Who
+    """What the node says of itself, at this moment."""
+    renews: bool
+    """Whether each pair of nodes needs a connection for renewals, too."""
+
+    def pulse(self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool) -> None:
+        """Here is one; what was read from it already belongs to it. If we did not dial, the other waits for a word."""
 
     def refusal(self, theirs: Who) -> str | None:
         """Why that incarnation of a peer must not be linked to; None if it may be."""
@@ -52,6 +59,18 @@ class Transport(Protocol):
 
     def unread(self) -> bool:
         """Whether something has arrived that the next turns of the loop will deliver. Cheap."""
+
+    def pulse_lost(self, peer: str) -> None:
+        """The connection for renewals is gone: make another."""
+
+    def expect(self, incarnations: Mapping[str, str]) -> None:
+        """Those peers are meant from now on: what is said is for them, even if they are met only later."""
+
+    def begin_again(self) -> None:
+        """The node is another incarnation from now on: every link begins anew."""
+
+    def incarnation(self, peer: str) -> str | None:
+        """Of the process that what comes from this peer comes from."""
 
     def descriptors(self) -> list[int]:
         """The files that the child of a fork must not keep."""
@@ -114,6 +133,24 @@ class MemoryTransport:
     def backlog(self, peer: str) -> int:
         return 0
 
+    def pulse_lost(self, peer: str) -> None:
+        if there := self.peers.get(peer):
+            introduce_pulses(self, there)
+
+    def expect(self, incarnations: Mapping[str, str]) -> None:
+        pass  # who is in the hub is met at once
+
+    def begin_again(self) -> None:
+        others = list(self.peers.values())
+        for other in others:
+            del other.peers[self.node], self.peers[other.node]
+        for other in others:
+            introduce(self, other)
+
+    def incarnation(self, peer: str) -> str | None:
+        there = self.peers.get(peer)
+        return there.meeting.who.incarnation if there else None
+
     def connected(self) -> set[str]:
         return set(self.peers)
 
@@ -150,3 +187,12 @@ def introduce(one: MemoryTransport, other: MemoryTransport) -> None:
     if not why:
         one.meeting.met(theirs)
         other.meeting.met(ours)
+        introduce_pulses(one, other)
+
+
+def introduce_pulses(one: MemoryTransport, other: MemoryTransport) -> None:
+    """Renewals go through real sockets here, too: a thread at each end reads them."""
+    if one.meeting.renews and other.meeting.renews:
+        here, there = socket.socketpair()
+        one.meeting.pulse(other.meeting.who, here, b"", True)
+        other.meeting.pulse(one.meeting.who, there, b"", True)

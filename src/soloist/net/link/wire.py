@@ -15,7 +15,7 @@ import msgspec
 
 from soloist.core import ProtocolError
 
-VERSION = 2
+VERSION = 3
 MAX_FRAME = 4 * 1024 * 1024
 """No honest peer sends more in one turn: a longer frame closes the connection."""
 
@@ -48,7 +48,7 @@ class Question(msgspec.Struct, frozen=True, array_like=True, tag="ask", gc=False
     lock: str
 
 
-class LocalView(msgspec.Struct, frozen=True, array_like=True):
+class LockState(msgspec.Struct, frozen=True, array_like=True):
     """What one node knows of one lock."""
 
     lock: str
@@ -64,7 +64,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, tag="tell"):
     """The answer to a question."""
 
     number: int
-    views: list[LocalView]
+    states: list[LockState]
     more: bool = False
     """Whether another part of the answer follows."""
 

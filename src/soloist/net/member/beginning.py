@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable
 
 import msgspec
 
-from soloist.net.engine.instance import Ticket
+from soloist.net.engine.ticket import Caller, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.handshake import Who
 from soloist.net.link.wire import Control, Envelope, Muster
@@ -19,13 +20,15 @@ log = logging.getLogger("soloist.net")
 class Beginning:
     """The `Meeting` of a node: whom its transport has found, and what became of that."""
 
+    renews = False
+
     def __init__(self, who: Who, say: Callable[[str, Control], None], born: Callable[[int], None]) -> None:
         self.who = who
         self.birth = Birth(who.node, who.members, Newborn(who.incarnation, who.origin))
         self.say, self._born = say, born
         self.failure = ""
         """Why it cannot begin although all have met."""
-        self.callers: list[tuple[str, int, Ticket]] = []
+        self.callers: list[Caller] = []
         """Those who wait for the beginning, with their lock and its capacity, in the order in which they came."""
         self.mail: list[tuple[str, Envelope]] = []
         """What those have said who were born before us."""
@@ -33,7 +36,8 @@ class Beginning:
         """Peers that are configured otherwise, and how."""
         self.troubles: dict[str, str] = {}
         """Why peers are not connected, as far as is known."""
-        self.over = False
+        self.open = False
+        """Whether it is over: nobody need wait here any more."""
 
     # What the transport asks and tells.
 
@@ -46,10 +50,13 @@ class Beginning:
         self.birth.meet(theirs.node, Newborn(theirs.incarnation, theirs.origin))
         self.go_on()
 
+    def pulse(self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool) -> None:
+        raise AssertionError("nobody renews anything without a lease")
+
     def trouble(self, peer: str, why: str, mismatch: bool) -> None:
         """There is no link to that peer. Before the birth, callers need not wait for one who is misconfigured."""
         self.troubles[peer] = why
-        if mismatch and not self.over:
+        if mismatch and not self.open:
             self.mismatches[peer] = why
             callers, self.callers = self.callers, []
             for lock, _, ticket in callers:
@@ -58,14 +65,25 @@ class Beginning:
 
     # What the node asks and tells.
 
+    def start(self) -> None:
+        """The transport has started."""
+        self.go_on()
+
+    async def leave(self) -> None:
+        """The node is closed."""
+
+    def descriptors(self) -> list[int]:
+        """The files that the child of a fork must not keep."""
+        return []
+
     def begin_above(self, origin: int) -> None:
         """Fences of earlier epochs are known of; before anybody is met."""
         self.who = msgspec.structs.replace(self.who, origin=max(origin, self.who.origin))
         self.birth = Birth(self.who.node, self.who.members, Newborn(self.who.incarnation, self.who.origin))
 
-    def end(self) -> tuple[list[tuple[str, int, Ticket]], list[tuple[str, Envelope]]]:
+    def end(self) -> tuple[list[Caller], list[tuple[str, Envelope]]]:
         """Callers and mail need not be kept here any longer: this is what there is."""
-        self.over = True
+        self.open = True
         callers, mail = self.callers, self.mail
         self.callers, self.mail = [], []
         return [caller for caller in callers if not caller[2].gone], mail
@@ -75,7 +93,9 @@ class Beginning:
         self.go_on()
 
     def keep(self, peer: str, envelope: Envelope) -> None:
-        """Its body lies where the next message will be read into."""
+        """From one who knows already that all have met. Its body lies where the next message will be read into."""
+        if self.open:
+            return  # of another company: whatever it was about is over
         self.mail.append((peer, msgspec.structs.replace(envelope, body=envelope.body.copy())))
 
     def wait(self, lock: str, capacity: int, ticket: Ticket) -> None:
@@ -83,19 +103,19 @@ class Beginning:
         if self.mismatches:
             raise self._mismatch(lock)
         self.callers = [caller for caller in self.callers if not caller[2].gone]
-        self.callers.append((lock, capacity, ticket))
+        self.callers.append(Caller(lock, capacity, ticket))
 
     def go_on(self) -> None:
         sends, self.birth.sends = self.birth.sends, []
         for peer, muster in sends:
             self.say(peer, muster)
-        if self.birth.born and not self.over and not self.failure:
+        if self.birth.born and not self.open and not self.failure:
             self._born(self.birth.origin)
 
     def why(self) -> str:
         """What keeps callers waiting that is no holder: in words, or nothing."""
         troubles = [f"{peer}: {why}" for peer, why in sorted(self.troubles.items())]
-        if self.over:
+        if self.open:
             return "; ".join(troubles)
         absent = [peer for peer in self.birth.absent if peer not in self.troubles]
         waiting = [f"not seen yet: {', '.join(absent)}"] if absent else []

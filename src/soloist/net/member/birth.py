@@ -15,11 +15,14 @@ newcomer among bound ones is refused; once they all have been started again, too
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from soloist.net.link.wire import Muster, encode
+from soloist.views import Lease, Node, View
+from soloist.views.view import COUNTER_BITS
 
 
 class Newborn(msgspec.Struct, frozen=True, array_like=True):
@@ -58,6 +61,15 @@ class Birth:
             f"{peer!r} was started again and knows nothing of the locks that it shares with {self.me!r}; "
             f"restart {self.me!r}, too, and all others that have not been"
         )
+
+    def succeeds(self, peer: str, previous: str) -> bool:
+        """Whether a peer that was started again, on the same disk and without a view, takes the place of one whom we
+        are bound to. That one was not born, or its disk would know; so without it nobody is, unless it is known soon."""
+        return self.bound and not self.born and bool(previous) and self.met[peer].incarnation == previous
+
+    def unbind(self) -> None:
+        """This company will never be born. Whoever is born of it after all has a view, and that decides."""
+        self.bound, self._said = False, None
 
     def meet(self, peer: str, theirs: Newborn) -> None:
         """There is a link to that peer. It may be another process than the one that we met before."""
@@ -100,6 +112,13 @@ class Birth:
     def origin(self) -> int:
         """Below all fences of this company."""
         return max(newborn.origin for newborn in self.met.values())
+
+    def view(self) -> View:
+        """What has been born. Nobody is ever out-waited in it."""
+        members = tuple(Node(name, self.met[name].incarnation) for name in self.members)
+        epoch, counter = divmod(self.origin, 1 << COUNTER_BITS)
+        voters = tuple(self.members)
+        return View(epoch=epoch, counter=counter, voters=voters, members=members, lease=Lease(math.inf))
 
     def _go_on(self) -> None:
         others = len(self.members) - 1

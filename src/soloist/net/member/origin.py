@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from soloist.core import UsageError
-from soloist.net.engine.instance import FENCE_BITS
+from soloist.net.engine.ticket import FENCE_BITS
 
 _BEGINNING = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp()) * 1000
 MAX_EPOCH = (1 << 63 - FENCE_BITS) - 1
@@ -47,6 +47,8 @@ class _Stored(msgspec.Struct, frozen=True):
     cluster: str
     node: str
     epoch: int
+    incarnation: str = ""
+    """Of the process that had the directory last."""
 
 
 class DataDirectory:
@@ -57,6 +59,8 @@ class DataDirectory:
         self.cluster, self.node = cluster, node
         self.file = self.path / "epoch.json"
         self._locked: int | None = None
+        self.previous = self.incarnation = ""
+        """Of the process that had it before, which has ended; and of the one that has it."""
 
     def open(self) -> int:
         """Take it. Gives the fence below all those of the next epoch."""
@@ -64,6 +68,8 @@ class DataDirectory:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock()
             stored = self._read()
+            self.previous = stored.incarnation
+            self.incarnation = self.incarnation or stored.incarnation
             self._write(stored.epoch)  # to know now, and not when it matters, whether it can be written
         except OSError as error:
             self.close()
@@ -117,7 +123,7 @@ class DataDirectory:
     def _write(self, epoch: int) -> None:
         """A new file in place of the old one: whatever happens, one of them is there, and whole."""
         beside = self.file.with_suffix(".new")
-        body = msgspec.json.encode(_Stored(self.cluster, self.node, epoch))
+        body = msgspec.json.encode(_Stored(self.cluster, self.node, epoch, self.incarnation))
         try:
             descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with open(descriptor, "wb") as file:

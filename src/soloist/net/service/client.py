@@ -14,7 +14,7 @@ import msgspec
 from soloist.core import ProtocolError, UsageError
 from soloist.net import errors
 from soloist.net.errors import AcquireTimeout, LockError, NodeClosed
-from soloist.net.link.wire import Frames, LocalView, encode, frame
+from soloist.net.link.wire import Frames, LockState, encode, frame
 from soloist.net.service.config import Config, Member
 from soloist.net.service.dialogue import (
     CONTROL_VERSION,
@@ -232,7 +232,7 @@ def _error(refused: Refused) -> Exception:
     return kind(refused.why) if issubclass(kind, LockError) else LockError(refused.why)
 
 
-def describe(holders: list[LocalView]) -> str:
+def describe(holders: list[LockState]) -> str:
     """Who holds it, for how long and why, in half a sentence."""
     if not holders:
         return "nobody that answers holds it"

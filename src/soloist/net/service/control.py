@@ -20,7 +20,7 @@ import msgspec
 
 from soloist.core import ProtocolError, SoloistError, UsageError
 from soloist.net.errors import AcquireTimeout, NodeClosed
-from soloist.net.link.wire import Frames, LocalView, encode, frame
+from soloist.net.link.wire import Frames, LockState, encode, frame
 from soloist.net.lock import OWNER, Hold, Lock
 from soloist.net.node import Node
 from soloist.net.service.dialogue import (
@@ -285,7 +285,7 @@ class Client:
             task.cancel()
         self._say(Released(number))
 
-    async def _holders_of(self, asked: Acquire) -> list[LocalView]:
+    async def _holders_of(self, asked: Acquire) -> list[LockState]:
         kind = "lock" if asked.value is None else "semaphore"
         try:
             inspection = await self.node.inspect(asked.name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from soloist.net.link.wire import LocalView
+from soloist.net.link.wire import LockState
 
 CONTROL_VERSION = 1
 
@@ -70,7 +70,7 @@ class Refused(msgspec.Struct, frozen=True, tag="refused"):
     number: int
     kind: str
     why: str
-    holders: list[LocalView] = []
+    holders: list[LockState] = []
 
 
 class Released(msgspec.Struct, frozen=True, tag="released"):
@@ -118,7 +118,7 @@ class Status(msgspec.Struct, frozen=True, tag="status"):
 
 class Holders(msgspec.Struct, frozen=True, tag="holders"):
     number: int
-    views: list[LocalView]
+    views: list[LockState]
     unreachable: list[str]
     """Nodes that did not answer; what they hold is not known."""
 

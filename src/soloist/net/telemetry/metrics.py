@@ -76,7 +76,7 @@ class Metrics(Observer):
         kind, key = wait.lock.kind, hold.key[0]
         self.waits.labels(kind).observe(wait.seconds)
         # Fences count entries, everywhere: if ours is not the next one, somebody else was in between.
-        if hold.fence > self._fences.get(key, self.node.table.origin) + getattr(wait.lock, "permits", 1):
+        if hold.fence > self._fences.get(key, self.node.table.view.origin) + getattr(wait.lock, "permits", 1):
             self.handoffs.labels(kind).inc()
         self._fences[key] = hold.fence
 

@@ -1,0 +1,96 @@
+"""A caller of a lock, and what all locks of a node share: what instances and their node hand each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from soloist.core import Site
+from soloist.net.engine.summons import Summons
+from soloist.net.link.wire import Envelope
+
+FENCE_BITS = 40
+"""fence = epoch << 40 | counter: below 2^63, and a new epoch is above all that was before."""
+
+
+class Ticket:
+    """A caller: first in the local queue, then inside.
+
+    It is let in or failed, once, unless it is withdrawn before. Where it is let in at once, no future is made.
+    """
+
+    gone = False
+    """Let in, failed or withdrawn: no longer waiting."""
+    error: Exception | None = None
+    """Why it failed."""
+    future: Summons | None = None
+    """What the caller awaits. If that is cancelled, though the caller has not run since, it is not let in."""
+    fence = 0
+    """Not 0 once it is let in."""
+    site: Site = -1
+    """By which of our sites."""
+    slot: int | None = None
+    """Which of the K places it has, where the algorithm tells them apart."""
+    passed = 0
+    """How often in a row the site's place has been passed on from caller to caller."""
+    released = False
+    lost = False
+    """Whether it was inside when its lease ran out, or when its node was left out of a view."""
+    shares = 1
+    """How many holds of it its holder has: a reentrant lock may be taken again."""
+
+    def fail(self, error: Exception) -> None:
+        """It will never be let in, and is told so in the next turn of the loop."""
+        self.gone, self.error = True, error
+        if self.future and not self.future.done():
+            self.future.set_result(None)
+            self.future.wake_soon()
+
+
+class Caller(NamedTuple):
+    """A ticket, and what it is for."""
+
+    lock: str
+    capacity: int
+    ticket: Ticket
+
+
+class Effects:
+    """What instances want done by their node, which looks here after each step of one. Always the same lists."""
+
+    def __init__(self) -> None:
+        self.sends: list[tuple[int, Envelope]] = []
+        """Messages, with the number of the node that each is for."""
+        self.roused: list[Summons] = []
+        """Callers that need wait no longer, and have not been told."""
+
+
+class Cancellable(Protocol):
+    def cancel(self) -> None: ...
+
+
+CallLater = Callable[..., Cancellable]
+"""As the event loop's `call_later`."""
+
+
+class Door(Protocol):
+    """Whether callers may go in at this moment: asked at each entry. Without one they always may."""
+
+    def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+        """Test and entry in one step: if it says yes, the hold is known of."""
+
+    def leave(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+        """The hold has ended. Whether the algorithm may go on in that epoch."""
+
+    def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
+        """Whether a hold is good at this moment."""
+
+
+class Terms(NamedTuple):
+    """What all instances of one epoch share."""
+
+    effects: Effects
+    epoch: int = 0
+    locality: int = 1
+    call_later: CallLater | None = None
+    door: Door | None = None

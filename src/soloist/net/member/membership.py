@@ -1,0 +1,254 @@
+"""The loop's side of membership: what a node with leases does about whom it meets, and from view to view.
+
+The `Council` decides, in a thread; here its decisions are carried out. Callers that have no view to wait in wait here, and
+so does what peers say of a view that is not here yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+import msgspec
+
+from soloist.core import UsageError
+from soloist.net.engine.switchboard import Switchboard
+from soloist.net.link.handshake import Welcome, Who, incarnation
+from soloist.net.link.transport import Transport
+from soloist.net.link.wire import Envelope, encode
+from soloist.net.member.beginning import Beginning
+from soloist.net.member.birth import Birth
+from soloist.net.member.clock import Clock, lease_clock
+from soloist.net.member.council import Council
+from soloist.net.member.origin import DataDirectory
+from soloist.net.member.pidfd import PeerProcess, take
+from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
+from soloist.views import Lease, Node, View
+
+log = logging.getLogger("soloist.net")
+
+LEAST_LEASE = 0.5
+"""Seconds. Less is lost by any hiccup."""
+MOST_VOTERS = 7
+MOST_MAIL = 100_000
+"""Messages that are kept for a view that is not here yet."""
+
+
+class Membership(Beginning):
+    """The `Meeting` and `Lobby` of a node that survives crashes, its own and those of others."""
+
+    renews = True
+
+    def __init__(
+        self,
+        who: Who,
+        lease: Lease,
+        address: str,
+        votes: Votes,
+        clock: Clock,
+        board: Switchboard,
+        transport: Transport,
+        previous: str = "",
+    ) -> None:
+        self.lease, self.address, self.board, self.transport = lease, address, board, transport
+        self.known: dict[str, Who] = {}
+        """Those whom we have met, as they were then."""
+        self.council = Council(Node(who.node, who.incarnation, address), votes, clock, self, previous)
+        self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
+        self.processes: dict[str, PeerProcess] = {}
+        """Of peers on this host."""
+        voter = votes.file.voter if not votes.bad else ""
+        epoch = votes.file.view.epoch if votes.file.view else 0
+        super().__init__(
+            msgspec.structs.replace(who, lease=lease.length, voter=voter, epoch=epoch, previous=previous),
+            board.outgoing.say,
+            self._born_as,
+        )
+        self.joining = epoch > 0
+        """Whether there is a view that we are not in, so that this is no beginning."""
+        self.ended = False
+        board.table.door = self.council.gate
+
+    def start(self) -> None:
+        self.council.start()
+        super().start()
+
+    # What the transport asks and tells.
+
+    def refusal(self, theirs: Who) -> str | None:
+        """Once there is a view it decides who is a member; before, as ever."""
+        if self.joining or self.open or theirs.epoch or self.birth.succeeds(theirs.node, theirs.previous):
+            return None
+        return super().refusal(theirs)
+
+    def met(self, theirs: Who) -> None:
+        self.known[theirs.node] = theirs
+        if theirs.epoch and not self.open:
+            self.joining = True
+        if self.joining or self.open:
+            self.troubles.pop(theirs.node, None)
+            self.mismatches.pop(theirs.node, None)
+            if self.open:
+                self._sort_out(self.board.table.view)
+        else:
+            if self.birth.succeeds(theirs.node, theirs.previous):
+                self.birth.unbind()
+            super().met(theirs)
+
+    def pulse(self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool) -> None:
+        self._watch(theirs, sock)
+        self.council.meet(theirs.node, theirs.incarnation, sock, unread)
+        if not dialled:
+            self.council.pulse.send(theirs.node, encode(Welcome()))
+
+    def _watch(self, theirs: Who, sock: socket.socket) -> None:
+        """On one host the end of a process is known at once, and for certain."""
+        if before := self.processes.pop(theirs.node, None):
+            before.close()
+        process = take(sock, None)
+        if process and process.confirmed:
+            self.processes[theirs.node] = process
+            process.watch(lambda: self.council.dead(theirs.incarnation, "its process is gone"))
+
+    def _pulse_lost(self, peer: str) -> None:
+        if not self.ended:
+            self.transport.pulse_lost(peer)
+
+    # Birth.
+
+    def go_on(self) -> None:
+        if not self.joining:
+            super().go_on()
+
+    def _born_as(self, origin: int) -> None:
+        """All have met, and nobody has ever had a view: this is the first one, and everybody makes the same."""
+        born = self.birth.view()
+        whos = {**self.known, self.who.node: self.who}
+        voters = [whos[name].voter for name in sorted(whos) if whos[name].voter][:MOST_VOTERS]
+        view = msgspec.structs.replace(born, voters=tuple(sorted(voters)), lease=self.lease)
+        self.council.born(view)
+
+    # What the council tells, in its thread.
+
+    def activated(self, view: View) -> None:
+        self._in_loop(self._activate, view)
+
+    def lost(self, lock: str, fence: int) -> None:
+        self._in_loop(self._lose, lock, fence)
+
+    def dropped(self, view: View) -> None:
+        self._in_loop(self._rejoin)
+
+    def renewed(self) -> None:
+        self._in_loop(self._go_on)
+
+    def _in_loop(self, work: Callable[..., None], *args: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed, and there is nobody left to tell
+            self.board.loop.call_soon_threadsafe(work, *args)
+
+    # In the loop.
+
+    def _activate(self, view: View) -> None:
+        if self.ended or view.epoch <= self.board.table.epoch:
+            return
+        self.who = msgspec.structs.replace(self.who, epoch=view.epoch)
+        callers, mail = self.end()
+        now = [(peer, envelope) for peer, envelope in mail if envelope.epoch == view.epoch]
+        self.mail = [(peer, envelope) for peer, envelope in mail if envelope.epoch > view.epoch]
+        self.joining = False
+        self.transport.expect(
+            {node.name: node.incarnation for node in view.members if node.name != self.who.node}
+        )
+        self._sort_out(view)  # before the mail that was kept is heard
+        self.board.activate(view, callers, now)
+
+    def _sort_out(self, view: View) -> None:
+        """M6: mail counts only from the incarnations that the view names."""
+        members = {node.name: node.incarnation for node in view.members}
+        self.board.outsiders = {
+            peer
+            for peer in self.transport.connected()
+            if self.transport.incarnation(peer) != members.get(peer)
+        }
+
+    def _lose(self, lock: str, fence: int) -> None:
+        self.board.lose(lock, fence, "its lease has run out, or a view was made without it")
+
+    def _go_on(self) -> None:
+        if not self.ended:
+            self.board.go_on()
+
+    def _rejoin(self) -> None:
+        """Left out of a view: come back as another incarnation. Those who wait do so until then."""
+        if self.ended:
+            return
+        waiting, _ = self.board.table.wedge()
+        self.open, self.joining = False, True
+        self.callers += waiting
+        self.who = msgspec.structs.replace(self.who, incarnation=incarnation())
+        self.birth = Birth(self.who.node, self.who.members, self.birth.met[self.who.node])
+        self.council.become(Node(self.who.node, self.who.incarnation, self.address))
+        self.transport.begin_again()
+
+    def keep(self, peer: str, envelope: Envelope) -> None:
+        """M6: of a later epoch; it is delivered once that has begun."""
+        if len(self.mail) < MOST_MAIL:
+            self.mail.append((peer, msgspec.structs.replace(envelope, body=envelope.body.copy())))
+            self.council.fetch()
+
+    def why(self) -> str:
+        if self.joining and not self.open:
+            return "this node is not a member yet: it has asked to join"
+        return super().why()
+
+    async def leave(self) -> None:
+        """Say goodbye, so that nobody has to wait for us, and end."""
+        self.ended = True
+        gone = asyncio.Event()
+        self.council.leave(lambda: self._in_loop(gone.set))
+        await gone.wait()
+        self.close()
+
+    def close(self) -> None:
+        self.ended = True
+        for process in self.processes.values():
+            process.close()
+        self.council.close()
+
+    def descriptors(self) -> list[int]:
+        return [*self.council.pulse.descriptors(), *self.council.votes.descriptors()]
+
+
+def check_lease(seconds: float | None, tls: object) -> Lease | None:
+    """The terms, from what a user says: half a percent of drift each way is more than any clock has."""
+    if seconds is None:
+        return None
+    if (
+        isinstance(seconds, bool)
+        or not isinstance(seconds, int | float)
+        or not LEAST_LEASE <= seconds < math.inf
+    ):
+        raise UsageError(
+            f"lease must be a number of seconds, {LEAST_LEASE:g} or more, or None; not {seconds!r}"
+        )
+    if tls:
+        raise UsageError("lease: not with tls yet; use secret=, or lease=None")
+    return Lease(float(seconds), drift=0.01, margin=max(0.05, seconds / 50))
+
+
+def begin_membership(
+    who: Who,
+    lease: Lease,
+    peers: Mapping[str, str],
+    board: Switchboard,
+    transport: Transport,
+    data: DataDirectory | None,
+) -> Membership:
+    """Once the data directory, if there is one, is open: what it says of the past decides how this begins."""
+    votes: Votes = DiskVotes(data, peers) if data else MemoryVotes(who.cluster, who.node)
+    previous = data.previous if data else ""
+    return Membership(who, lease, peers[who.node], votes, lease_clock(), board, transport, previous)

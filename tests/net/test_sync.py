@@ -27,7 +27,7 @@ from soloist.net import (
     SyncNode,
     WouldDeadlock,
 )
-from soloist.testing import ports
+from soloist.testing import ports, until
 from tests.net.helpers import ROOT, Exclusion, split, start_python, stop
 
 
@@ -60,13 +60,6 @@ def in_threads(*works: Callable[[], Any], seconds: float = 30) -> list[Any]:
         thread.join(seconds)
         assert not thread.is_alive(), "a thread hangs"
     return results
-
-
-def eventually(holds: Callable[[], Any], seconds: float = 15) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it never came to this"
-        time.sleep(0.005)
 
 
 def waiting(node: SyncNode, lock: str = "lock:x") -> int:
@@ -208,7 +201,7 @@ def test_a_lock_is_a_decorator(nodes: list[SyncNode]) -> None:
 
 def test_notes_and_holders(nodes: list[SyncNode]) -> None:
     a, b = nodes
-    eventually(lambda: not a.missing())
+    until(lambda: not a.missing())
     with a.lock("x", note="nightly job") as hold:
         (holder,) = b.inspect("x").holders
         assert (holder.node, holder.note, holder.fence) == ("a", "nightly job", hold.fence)
@@ -285,7 +278,7 @@ def test_closing_wakes_all_who_wait(nodes: list[SyncNode]) -> None:
         return b.lock("x").acquire()
 
     def close() -> None:
-        eventually(lambda: waiting(b) == 5)
+        until(lambda: waiting(b) == 5)
         b.close()
 
     with a.lock("x"):
@@ -351,10 +344,10 @@ def test_a_thread_may_be_interrupted_while_it_waits() -> None:
             with a.lock("x"):  # which needs the other, once
                 waiter.stdin.write(b"go\n")
                 waiter.stdin.flush()
-                eventually(lambda: a.inspect("x").waiting.get("b"))
+                until(lambda: a.inspect("x").waiting.get("b"))
                 os.kill(waiter.pid, signal.SIGINT)
                 assert waiter.stdout.readline() == b"interrupted\n"
-                eventually(lambda: not a.inspect("x").waiting)
+                until(lambda: not a.inspect("x").waiting)
             for _ in range(3):
                 with a.lock("x", timeout=10):
                     pass

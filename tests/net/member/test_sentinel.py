@@ -20,9 +20,8 @@ from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.will import new_will, will_frame, will_of
 from soloist.net.member import sentinel as module
 from soloist.net.member.sentinel import Sentinel, possible
-
+from tests.net.helpers import connected, eventually, ports, run
 from tests.net.link.certificates import Authority
-from tests.net.helpers import TESTS, connected, eventually, ports, run
 
 pytestmark = pytest.mark.skipif(not possible(), reason="there are no pidfds here")
 
@@ -303,12 +302,12 @@ print(*sorted(name for name in sys.modules if name.partition(".")[0] in ("solois
     assert out.stdout == "\n"
 
 
-def test_where_it_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_it_cannot_be_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with monkeypatch.context() as no:
         no.setattr(sys, "executable", "")
         assert not possible()
     with monkeypatch.context() as no:
-        no.setattr(module, "PROGRAM", TESTS / "nowhere.py")
+        no.setattr(module, "PROGRAM", tmp_path / "nowhere.py")
         assert not possible()
     with monkeypatch.context() as no:
         no.delattr(os, "pidfd_open")

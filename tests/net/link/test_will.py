@@ -16,10 +16,9 @@ from soloist.net.link.handshake import Sorry, Welcome, decode_greeting
 from soloist.net.link.tcp import STRANGERS, TcpTransport
 from soloist.net.link.will import LONGEST, Will, new_will, will_frame, will_of
 from soloist.net.link.wire import encode, frame
-
-from .certificates import Authority
-from .helpers import LOOPS, Loop, connected, eventually, log_lines, ports, run, split
-from .test_handshake import Stranger, hs, identity
+from tests.net.helpers import LOOPS, Loop, connected, eventually, log_lines, ports, run, split
+from tests.net.link.certificates import Authority
+from tests.net.link.test_handshake import Stranger, hs, identity
 
 
 @pytest.fixture(scope="module")

@@ -72,7 +72,7 @@ class Node(Life):
     ) -> None:
         if name not in peers:
             raise UsageError(f"node {name!r} is not among its peers: {', '.join(sorted(peers))}")
-        terms = check_lease(lease, tls)
+        terms = check_lease(lease)
         if locality < 0:
             raise UsageError(f"locality must not be negative, but is {locality}")
         super().__init__(name)

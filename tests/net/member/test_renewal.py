@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from soloist.core import ProtocolError
+from soloist.net.link.cipher import Encrypted
 from soloist.net.link.connection import detach
 from soloist.net.link.wire import frame
 from soloist.net.member import renewal
-from soloist.net.member.cipher import Encrypted
 from soloist.net.member.renewal import Pulse
 from tests.net.helpers import LOOPS, Loop, eventually, log_lines, run
 from tests.net.link.certificates import Authority

@@ -21,12 +21,15 @@ from typing import Any
 
 from soloist.core import ProtocolError, UsageError
 from soloist.net.link import shortcut as shortcuts
+from soloist.net.link.cipher import Cipher
+from soloist.net.link.ciphered import Ciphered
 from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection, detach, printable
 from soloist.net.link.handshake import Hello, Identity
 from soloist.net.link.porch import Porch, Visitor
 from soloist.net.link.security import TLS, Address
 from soloist.net.link.session import Session
 from soloist.net.link.transport import Link, Meeting, Receive
+from soloist.net.link.wire import Frames
 
 log = logging.getLogger("soloist.net")
 
@@ -182,12 +185,17 @@ class TcpTransport:
             found.pulsing = False
         self._renew_with(found)
 
-    def pulsed(self, connection: Connection, theirs: Hello, unread: bytes) -> None:
+    def pulsed(
+        self, connection: Connection, theirs: Hello, unread: bytes, cipher: Cipher | None = None
+    ) -> None:
         """A connection for renewals is open. It is not ours any more."""
         assert connection.wire
         peer = self.peers[theirs.who.node]
         peer.pulsing = True
-        self.meeting.pulse(theirs.who, detach(connection.wire), unread, connection.dialled is not None)
+        connection.frames = Frames()  # what is in the middle of a frame has not broken off
+        self.meeting.pulse(
+            theirs.who, detach(connection.wire), unread, connection.dialled is not None, cipher
+        )
 
     def expect(self, incarnations: Mapping[str, str]) -> None:
         for name, incarnation in incarnations.items():
@@ -213,6 +221,8 @@ class TcpTransport:
         loop = asyncio.get_running_loop()
         context = self.tls.client() if self.tls else None
         connection = Connection(self, peer, pulse)
+        if pulse and context:
+            connection, context = Ciphered(self, peer, context), None
         make = lambda: connection  # noqa: E731
         async with asyncio.timeout(HANDSHAKE_SECONDS):
             if sock:

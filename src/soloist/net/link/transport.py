@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from soloist.core import UsageError
+from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Mismatch, Who, check_config
 from soloist.net.link.wire import Batch, Control, Envelope, decode_batch, encode
 
@@ -29,7 +30,9 @@ class Meeting(Protocol):
     renews: bool
     """Whether each pair of nodes needs a connection for renewals, too."""
 
-    def pulse(self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool) -> None:
+    def pulse(
+        self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
+    ) -> None:
         """Here is one; what was read from it already belongs to it. If we did not dial, the other waits for a word."""
 
     def refusal(self, theirs: Who) -> str | None:

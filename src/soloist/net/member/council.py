@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import msgspec
 
 from soloist.core import Message, ProtocolError
+from soloist.net.link.cipher import Cipher
 from soloist.net.link.wire import encode
-from soloist.net.member.cipher import Cipher
 from soloist.net.member.clock import Clock
 from soloist.net.member.gate import Gate
 from soloist.net.member.renewal import Pulse

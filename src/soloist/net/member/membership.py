@@ -17,6 +17,7 @@ import msgspec
 
 from soloist.core import UsageError
 from soloist.net.engine.switchboard import Switchboard
+from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Welcome, Who, incarnation
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Envelope, encode
@@ -95,9 +96,11 @@ class Membership(Beginning):
         else:
             super().met(theirs)
 
-    def pulse(self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool) -> None:
+    def pulse(
+        self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
+    ) -> None:
         self._watch(theirs, sock)
-        self.council.meet(theirs.node, theirs.incarnation, sock, unread)
+        self.council.meet(theirs.node, theirs.incarnation, sock, unread, cipher)
         if not dialled:
             self.council.pulse.send(theirs.node, encode(Welcome()))
 
@@ -219,7 +222,7 @@ class Membership(Beginning):
         return [*self.council.pulse.descriptors(), *self.council.votes.descriptors()]
 
 
-def check_lease(seconds: float | None, tls: object) -> Lease | None:
+def check_lease(seconds: float | None) -> Lease | None:
     """The terms, from what a user says: half a percent of drift each way is more than any clock has."""
     if seconds is None:
         return None
@@ -231,8 +234,6 @@ def check_lease(seconds: float | None, tls: object) -> Lease | None:
         raise UsageError(
             f"lease must be a number of seconds, {LEAST_LEASE:g} or more, or None; not {seconds!r}"
         )
-    if tls:
-        raise UsageError("lease: not with tls yet; use secret=, or lease=None")
     return Lease(float(seconds), drift=0.01, margin=max(0.05, seconds / 50))
 
 

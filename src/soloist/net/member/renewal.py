@@ -24,9 +24,9 @@ from functools import partial
 from itertools import count
 from typing import Any
 
+from soloist.net.link.cipher import Cipher, Plain
 from soloist.net.link.connection import MALFORMED
 from soloist.net.link.wire import MAX_FRAME, Frames, frame
-from soloist.net.member.cipher import Cipher, Plain
 
 log = logging.getLogger("soloist.net")
 
@@ -225,8 +225,7 @@ class Pulse:
         self._lines[line.peer] = line
         self._selector.register(line.socket, selectors.EVENT_READ, line)
         self._flush(line)
-        if unread:
-            self._take_in(line, unread)
+        self._take_in(line, unread)  # a cipher may have something, too
 
     def _send(self, peer: str, framed: bytes) -> None:
         if line := self._lines.get(peer):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from soloist.net.ports import free_ports
+from soloist.testing import free_ports
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -13,6 +14,9 @@ from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+PR_SET_PDEATHSIG = 1
+"""From linux/prctl.h."""
 
 
 @contextmanager
@@ -38,6 +42,20 @@ def obey_parent() -> None:
             os._exit(1)
 
         threading.Thread(target=follow, daemon=True).start()
+
+
+def die_with_parent() -> None:
+    """To be called in a child that may be paused: what is paused cannot follow its parent by itself.
+
+    Linux kills it, with the thread that started it. Elsewhere `obey_parent` is all there is.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes  # here, as few need it
+
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if (parent := multiprocessing.parent_process()) and not parent.is_alive():
+        os._exit(1)
 
 
 @contextmanager

@@ -1,20 +1,22 @@
-"""What the tests of the network share: clusters in memory and over sockets, ports, logs and workers."""
+"""What the tests of the network share beyond `soloist.testing`: watchdogs, what is left at rest, logs."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any, TypeVar
 
-from soloist.net import MemoryHub, Node
+import msgspec
+
+from soloist.net import Node
 from soloist.net.sync import new_loop
+from soloist.testing import Report, Witness
 
 T = TypeVar("T")
 
@@ -41,67 +43,6 @@ def run(work: Coroutine[Any, Any, T], seconds: float = 30, loop: Loop = asyncio.
     return result
 
 
-async def eventually(holds: Callable[[], Any], what: str = "", seconds: float = 15) -> None:
-    """Wait until something is so."""
-    try:
-        async with asyncio.timeout(seconds):
-            while not holds():
-                await asyncio.sleep(0.005)
-    except TimeoutError:
-        raise AssertionError(f"it never came to this: {what or holds}") from None
-
-
-@contextmanager
-def ports(*names: str) -> Iterator[dict[str, str]]:
-    """An address for each name. The ports stay reserved until the end: bound, but nobody listens."""
-    reserved = []
-    try:
-        for _ in names:
-            sock = socket.socket()
-            reserved.append(sock)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sock.bind(("127.0.0.1", 0))
-        yield {name: f"127.0.0.1:{sock.getsockname()[1]}" for name, sock in zip(names, reserved, strict=True)}
-    finally:
-        for sock in reserved:
-            sock.close()
-
-
-@asynccontextmanager
-async def started(nodes: list[Node]) -> AsyncIterator[list[Node]]:
-    async with AsyncExitStack() as stack:
-        for node in nodes:
-            await stack.enter_async_context(node)
-        yield nodes
-
-
-def memory_nodes(names: str | list[str] = "abc", **options: Any) -> list[Node]:
-    hub = MemoryHub()
-    peers = dict.fromkeys(names, "")
-    return [Node(name, peers, transport=hub.transport(name), **options) for name in names]
-
-
-@asynccontextmanager
-async def memory_cluster(names: str | list[str] = "abc", **options: Any) -> AsyncIterator[list[Node]]:
-    async with started(memory_nodes(names, **options)) as nodes:
-        yield nodes
-
-
-@asynccontextmanager
-async def tcp_cluster(
-    names: str = "abc", shortcut: bool = False, **options: Any
-) -> AsyncIterator[list[Node]]:
-    """Nodes that talk over TCP, although they could take the shortcut."""
-    with ports(*names) as peers:
-        async with started([Node(name, peers, shortcut=shortcut, **options) for name in names]) as nodes:
-            await connected(*nodes)
-            yield nodes
-
-
-async def connected(*nodes: Node) -> None:
-    await eventually(lambda: not any(node.missing() for node in nodes), "all are connected")
-
-
 async def settled(nodes: list[Node]) -> None:
     """Let everything that is under way come to its end."""
     async with asyncio.timeout(10):
@@ -122,33 +63,37 @@ def assert_at_rest(nodes: list[Node]) -> None:
 
 
 class Exclusion:
-    """Counts who is inside, and keeps the fences in the order of entry."""
+    """A witness of one lock, in this process: it fails at once, and keeps fences and owners in the order of entry."""
 
     def __init__(self, most: int = 1) -> None:
         self.most = most
-        self.inside = 0
-        self.highest = 0
-        self.fences: list[int] = []
-        self.owners: list[str] = []
+        self.witness = Witness(remember=True)
 
     def enter(self, fence: int, owner: str = "") -> None:
-        self.inside += 1
-        self.highest = max(self.highest, self.inside)
-        assert self.inside <= self.most, f"{self.inside} inside at once"
-        if self.most == 1 and self.fences:
-            assert fence > self.fences[-1], f"fence {fence} after {self.fences[-1]}"
-        self.fences.append(fence)
-        self.owners.append(owner)
+        self.witness.hear(Report("enter", "lock", self.most, owner, fence))
+        assert not self.witness.problems()
 
     def leave(self) -> None:
-        self.inside -= 1
+        self.witness.hear(msgspec.structs.replace(self.witness.inside[0], event="exit"))
 
     async def visit(self, node: Node, lock: Any, times: int, inside: float = 0.0) -> None:
         for _ in range(times):
             async with lock as hold:
-                self.enter(hold.fence, node.name)
-                await asyncio.sleep(inside)
-                self.leave()
+                with self.witness.inside_with("lock", node.name, hold.fence, self.most):
+                    assert not self.witness.problems()
+                    await asyncio.sleep(inside)
+
+    @property
+    def highest(self) -> int:
+        return self.witness.finding("lock").most_inside
+
+    @property
+    def fences(self) -> list[int]:
+        return [fence for _, fence in self.witness.finding("lock").order]
+
+    @property
+    def owners(self) -> list[str]:
+        return [owner for owner, _ in self.witness.finding("lock").order]
 
 
 @contextmanager

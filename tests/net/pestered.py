@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 from soloist.net import SyncNode
-from tests.net.helpers import ports
+from soloist.testing import ports
 
 SECONDS = 10.0
 

@@ -17,16 +17,8 @@ from soloist.net import AcquireTimeout, Node, NodeClosed, SyncNode
 from soloist.net.link.wire import Envelope
 from soloist.net.service.client import ControlClient
 from soloist.net.service.control import ControlServer
-from tests.net.helpers import (
-    connected,
-    eventually,
-    log_lines,
-    memory_cluster,
-    memory_nodes,
-    ports,
-    run,
-    tcp_cluster,
-)
+from soloist.testing import connected, eventually, memory_cluster, memory_nodes, ports, tcp_cluster
+from tests.net.helpers import log_lines, run
 
 NAN = float("nan")
 

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from soloist.net import AcquireTimeout, Hold, LockLost, NotOwned, SyncHold, SyncNode
-from tests.net.helpers import assert_at_rest, eventually, memory_cluster, memory_nodes, ports, run, settled
+from soloist.testing import eventually, memory_cluster, memory_nodes, ports
+from tests.net.helpers import assert_at_rest, run, settled
 
 USES: dict[str, Callable[[Any], Any]] = {
     "lock": lambda node: node.lock("x"),

@@ -18,7 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from soloist.algorithms import CATALOGUE
 from soloist.net import Hold, Lock, Node
-from tests.net.helpers import assert_at_rest, memory_cluster, memory_nodes, run, settled
+from soloist.testing import memory_cluster, memory_nodes
+from tests.net.helpers import assert_at_rest, run, settled
 
 Make = Callable[[Node], Any]
 

@@ -6,28 +6,29 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
 from soloist.algorithms import CATALOGUE
-from tests.net.crew import employ
+from soloist.testing import Contend, Workers
 
-WORKERS = 4
 ENTRIES = int(os.environ.get("SOLOIST_ENTRIES", "500"))
 
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
-def test_four_processes(name: str, tmp_path: Path) -> None:
+def test_four_processes(name: str) -> None:
     card = CATALOGUE[name]
     k = 2 if card.capacity == "K" else 1
     options = {"semaphore_algorithm": name} if card.capacity == "K" else {"algorithm": name}
-    outcome = employ(WORKERS, ENTRIES, tmp_path / "log", capacity=k, **options)
-    seen = outcome.testimony
+    with Workers("abcd", **options) as workers:
+        done = workers.contend(Contend("shared", k, ENTRIES))
+        messages = workers.messages()
+        seen = workers.findings()["shared"]
+    assert not seen.problems
     assert seen.most_inside == k
-    assert seen.entries == seen.exits == outcome.entries == WORKERS * ENTRIES
-    assert set(seen.by_worker.values()) == {ENTRIES}
-    assert k > 1 or seen.fences_grow
-    bound = card.bound(card.size(WORKERS * k, k))
-    print(f"{name}: {outcome.messages_per_entry:.2f} messages per entry, at most {bound:.4g}")
-    assert outcome.messages_per_entry <= bound, f"{outcome.messages_per_entry:.2f}, the card says {bound}"
+    entries = sum(len(each.waits) for each in done)
+    assert seen.entries == seen.exits == entries == 4 * ENTRIES
+    assert seen.by_holder == dict.fromkeys("abcd", ENTRIES)
+    bound = card.bound(card.size(4 * k, k))
+    print(f"{name}: {messages / entries:.2f} messages per entry, at most {bound:.4g}")
+    assert messages / entries <= bound, f"{messages / entries:.2f}, the card says {bound}"

@@ -30,16 +30,8 @@ from soloist.net import (
     WouldDeadlock,
 )
 from soloist.net.lock import prompt
-from tests.net.helpers import (
-    Exclusion,
-    assert_at_rest,
-    eventually,
-    log_lines,
-    memory_cluster,
-    memory_nodes,
-    run,
-    started,
-)
+from soloist.testing import eventually, memory_cluster, memory_nodes, started
+from tests.net.helpers import Exclusion, assert_at_rest, log_lines, run
 
 Test = Callable[[list[Node]], Awaitable[None]]
 

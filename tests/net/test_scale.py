@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import tracemalloc
-from pathlib import Path
 
 import pytest
 
-from tests.net.crew import employ
-from tests.net.helpers import Exclusion, assert_at_rest, memory_cluster, run
+from soloist.testing import Contend, Workers, memory_cluster
+from tests.net.helpers import Exclusion, assert_at_rest, run
 
 NAMES = 10_000
 KIBIBYTES_PER_NAME = 20
@@ -32,13 +31,14 @@ def test_two_hundred_nodes_in_one_process(algorithm: str) -> None:
     run(main(), 55)
 
 
-def test_thirty_processes_over_tcp(tmp_path: Path) -> None:
-    outcome = employ(30, 10, tmp_path / "log", seconds=100)
-    seen = outcome.testimony
+def test_thirty_processes_over_tcp() -> None:
+    with Workers([f"n{number:02}" for number in range(30)]) as workers:
+        workers.contend(Contend("shared", entries=10))
+        seen = workers.findings()["shared"]
+    assert not seen.problems
     assert seen.most_inside == 1
-    assert seen.fences_grow
-    assert set(seen.by_worker.values()) == {10}
-    assert len(seen.by_worker) == 30
+    assert set(seen.by_holder.values()) == {10}
+    assert len(seen.by_holder) == 30
 
 
 def memory_of_idle_names(names: int) -> float:

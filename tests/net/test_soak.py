@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from tests.net.helpers import ROOT, ports, run, split
-from tests.net.proxy import FaultProxy
+from soloist.testing import FaultProxy, ports
+from tests.net.helpers import ROOT, run, split
 
 NAMES = 2000
 MEMBERS = "abcd"

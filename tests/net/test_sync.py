@@ -27,7 +27,8 @@ from soloist.net import (
     SyncNode,
     WouldDeadlock,
 )
-from tests.net.helpers import ROOT, Exclusion, ports, split, start_python, stop
+from soloist.testing import ports
+from tests.net.helpers import ROOT, Exclusion, split, start_python, stop
 
 
 @pytest.fixture

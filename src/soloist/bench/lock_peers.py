@@ -27,7 +27,7 @@ from typing import Any, Protocol
 import msgspec
 
 from soloist.bench import lock_central
-from soloist.net.ports import free_ports
+from soloist.testing import free_ports
 
 START_SECONDS = 60.0
 

@@ -30,7 +30,7 @@ from soloist.bench.lock_figures import Contended, contention, in_order, overlaps
 from soloist.bench.lock_peers import PEERS, Peer
 from soloist.bench.lock_workers import Job, Role
 from soloist.core import unknown
-from soloist.net.ports import free_ports
+from soloist.testing import free_ports
 
 PROCESSES = (2, 4, 8)
 OURS = NAIMI, RICART = "naimi-trehel", "ricart-agrawala"

@@ -14,8 +14,8 @@ from soloist.cli.arguments import Json
 from soloist.cli.output import number, print_json, print_table, print_text, progress_bar
 from soloist.core import PropertyViolated, UsageError
 from soloist.demo import Outcome, demonstrate
-from soloist.demo.worker import Job
 from soloist.net import Node
+from soloist.testing import Contend
 
 MOST_NODES = 100
 """Each is a process, and all of them talk to each other."""
@@ -51,7 +51,7 @@ def demo(
         raise UsageError(
             f"{algorithm} serves a node only while all the others ask, too: here some end before others"
         )
-    jobs = [Job("orders", 1, entries), Job("gpu", 2, entries, inside=0.001)]
+    jobs = [Contend("orders", 1, entries), Contend("gpu", 2, entries, inside=0.001)]
     options = {"algorithm": algorithm, "semaphore_algorithm": semaphore_algorithm}
     Node("node0", {"node0": "127.0.0.1:1"}, **options)  # type: ignore[arg-type]  # says what is wrong with them
     if not json:

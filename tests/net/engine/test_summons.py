@@ -14,7 +14,8 @@ from soloist.core import UsageError
 from soloist.net import LockError, MemoryHub, Node
 from soloist.net.engine.layout import Layout
 from soloist.net.link.wire import Batch, Envelope, Question, decode_batch, encode
-from tests.net.helpers import LOOPS, Loop, eventually, log_lines, memory_cluster, run, tcp_cluster
+from soloist.testing import eventually, memory_cluster, tcp_cluster
+from tests.net.helpers import LOOPS, Loop, log_lines, run
 
 
 @pytest.mark.parametrize("loop", LOOPS)

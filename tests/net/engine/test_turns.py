@@ -9,18 +9,8 @@ import pytest
 
 from soloist.net import Node
 from soloist.net.engine.layout import Layout
-from tests.net.helpers import (
-    Exclusion,
-    eventually,
-    memory_cluster,
-    ports,
-    run,
-    split,
-    start_python,
-    started,
-    stop,
-)
-from tests.net.proxy import FaultProxy
+from soloist.testing import FaultProxy, eventually, memory_cluster, ports, started
+from tests.net.helpers import Exclusion, run, start_python, stop
 
 ENTRIES = 30
 
@@ -57,13 +47,11 @@ def test_a_greedy_caller_starves_nobody_after_a_cut(monkeypatch: pytest.MonkeyPa
     async def main() -> None:
         with ports(*"abc") as peers:
             async with AsyncExitStack() as stack:
-                proxies = [FaultProxy(split(peers, name), seed=1) for name in "bc"]
+                proxies = [FaultProxy(peers[name], seed=1) for name in "bc"]
                 seen = dict(peers)
                 for name, proxy in zip("bc", proxies, strict=True):
-                    await proxy.start()
+                    seen[name] = await proxy.start()
                     stack.push_async_callback(proxy.close)
-                    assert proxy.server
-                    seen[name] = f"127.0.0.1:{proxy.server.sockets[0].getsockname()[1]}"
                 nodes = [Node(name, peers, shortcut=False) for name in "bc"]
                 await stack.enter_async_context(started(nodes))
                 [lock] = resting_at(0, 3)
@@ -73,7 +61,7 @@ def test_a_greedy_caller_starves_nobody_after_a_cut(monkeypatch: pytest.MonkeyPa
                 for _ in range(3):
                     await asyncio.gather(*(exclusion.visit(node, node.lock(lock), ENTRIES) for node in nodes))
                     for proxy in proxies:
-                        proxy.cut()
+                        proxy.reset()
                 await asyncio.gather(*(exclusion.visit(node, node.lock(lock), ENTRIES) for node in nodes))
                 await eventually(lambda: all(proxy.accepted > 1 for proxy in proxies), "a has called again")
 

@@ -19,7 +19,8 @@ from soloist.core import Message
 from soloist.net import Hold, LockError, Node
 from soloist.net.engine.layout import Layout
 from soloist.net.link.wire import Batch, Envelope, decode_batch, encode
-from tests.net.helpers import eventually, log_lines, memory_cluster, run
+from soloist.testing import eventually, memory_cluster
+from tests.net.helpers import log_lines, run
 
 K = 2
 

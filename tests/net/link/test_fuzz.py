@@ -23,7 +23,8 @@ from soloist.net.engine.layout import Layout
 from soloist.net.link import handshake as hs
 from soloist.net.link.handshake import Identity
 from soloist.net.link.wire import Answer, Envelope, LockState, Question, encode, frame
-from tests.net.helpers import Exclusion, eventually, log_lines, ports, split
+from soloist.testing import eventually, ports
+from tests.net.helpers import Exclusion, log_lines, split
 
 SECRET = b"secret"
 ROUNDS, ATTACKS = 250, 40

@@ -18,7 +18,8 @@ from soloist.net.link.connection import HANDSHAKE_FRAME
 from soloist.net.link.handshake import Hello, Identity, Proof, Sorry, Welcome, Who, decode_greeting
 from soloist.net.link.tcp import STRANGERS
 from soloist.net.link.wire import MAX_FRAME, VERSION, Batch, encode, frame
-from tests.net.helpers import connected, eventually, log_lines, ports, run, split
+from soloist.testing import connected, eventually, ports
+from tests.net.helpers import log_lines, run, split
 
 SECRET = b"a secret"
 ALGORITHMS = "naimi-trehel raymond-k"

@@ -19,19 +19,8 @@ from soloist.net import Node
 from soloist.net.link import shortcut
 from soloist.net.link.security import address
 from soloist.net.link.tcp import TcpTransport
-from tests.net.helpers import (
-    LOOPS,
-    Exclusion,
-    Loop,
-    assert_at_rest,
-    connected,
-    eventually,
-    log_lines,
-    ports,
-    run,
-    started,
-    tcp_cluster,
-)
+from soloist.testing import connected, eventually, ports, started, tcp_cluster
+from tests.net.helpers import LOOPS, Exclusion, Loop, assert_at_rest, log_lines, run
 from tests.net.link.certificates import Authority
 
 pytestmark = pytest.mark.skipif(

@@ -22,20 +22,8 @@ from soloist.net import AcquireTimeout, LockError, Node
 from soloist.net.link import shortcut
 from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.wire import MAX_FRAME, Envelope
-from tests.net.helpers import (
-    LOOPS,
-    Exclusion,
-    Loop,
-    assert_at_rest,
-    connected,
-    eventually,
-    log_lines,
-    ports,
-    run,
-    split,
-    started,
-)
-from tests.net.proxy import FaultProxy
+from soloist.testing import FaultProxy, connected, eventually, ports, started
+from tests.net.helpers import LOOPS, Exclusion, Loop, assert_at_rest, log_lines, run
 
 
 @pytest.fixture(autouse=True)
@@ -52,9 +40,9 @@ async def through_proxies(
     """A cluster in which every connection goes through a proxy of its own."""
     pairs = [(a, b) for a in names for b in names if a < b]  # of two, the first by name dials
     with ports(*names, *(a + b for a, b in pairs)) as places:
-        proxies = {pair: FaultProxy(split(places, pair[1]), seed) for pair in pairs}
+        proxies = {pair: FaultProxy(places[pair[1]], seed) for pair in pairs}
         for (a, b), proxy in proxies.items():
-            await proxy.start(*split(places, a + b))
+            await proxy.start(places[a + b])
         nodes = []
         for name in names:
             peers = {each: places.get(name + each, places[each]) for each in names}
@@ -73,9 +61,9 @@ async def cut_now_and_then(proxies: list[FaultProxy], rng: random.Random) -> Non
         await asyncio.sleep(rng.uniform(0, 0.03))
         proxy = rng.choice(proxies)
         if rng.random() < 0.5:
-            proxy.cut()
+            proxy.reset()
         else:
-            proxy.cut_after(rng.randrange(1, 400))
+            proxy.reset_after(rng.randrange(1, 400))
 
 
 def tcp(node: Node) -> TcpTransport:
@@ -96,7 +84,7 @@ def test_connections_cut_anywhere_lose_nothing(algorithm: str, loop: Loop) -> No
             lock, semaphore = Exclusion(), Exclusion(most=2)
             cutting = asyncio.create_task(cut_now_and_then(proxies, rng))
             rounds = 0
-            while sum(proxy.cuts for proxy in proxies) <= 5:  # a fast machine is done before much is cut
+            while sum(proxy.resets for proxy in proxies) <= 5:  # a fast machine is done before much is cut
                 rounds += 1
                 await asyncio.gather(
                     *(lock.visit(node, node.lock("x"), 60) for node in nodes for _ in range(2)),
@@ -123,7 +111,7 @@ def test_a_holder_does_not_notice_that_its_connections_break() -> None:
             async with a.lock("x") as hold:
                 waiter = asyncio.create_task(b.lock("x").acquire())
                 for _ in range(5):
-                    proxy.cut()
+                    proxy.reset()
                     await eventually(lambda: b.missing() == [] == a.missing())
                 assert hold.valid
                 assert not waiter.done()
@@ -154,8 +142,8 @@ def test_a_peer_that_does_not_read_makes_new_requests_wait(monkeypatch: pytest.M
         with ports("nobody") as nowhere:
             async with through_proxies("ab", 1, algorithm="lamport") as ((a, b), (proxy,)):
                 await eventually(lambda: a.beginning.open)
-                target, proxy.target = proxy.target, split(nowhere, "nobody")
-                proxy.cut()
+                target, proxy.target = proxy.target, nowhere["nobody"]
+                proxy.reset()
                 await eventually(lambda: a.missing() == ["b"])
                 tasks = [asyncio.create_task(a.lock(f"x{i}" * 50, timeout=0.5).acquire()) for i in range(50)]
                 await asyncio.sleep(0.05)
@@ -328,8 +316,8 @@ def test_what_was_said_last_arrives_before_a_node_closes(loop: Loop) -> None:
 def test_closing_does_not_wait_long_for_a_peer_that_does_not_answer() -> None:
     async def main() -> None:
         async with through_proxies("ab", 1) as ((a, b), (proxy,)):
-            proxy.server.close()  # type: ignore[union-attr]
-            proxy.cut()
+            proxy.refusing = True
+            proxy.reset()
             await eventually(lambda: a.missing())
             task = asyncio.create_task(b.lock("x").acquire())
             await asyncio.sleep(0.01)

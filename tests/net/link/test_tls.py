@@ -13,18 +13,8 @@ import pytest
 from soloist.core import UsageError
 from soloist.net import TLS, Node, SyncNode
 from soloist.net.link.tcp import STRANGERS
-from tests.net.helpers import (
-    LOOPS,
-    Exclusion,
-    Loop,
-    connected,
-    eventually,
-    log_lines,
-    ports,
-    run,
-    split,
-    started,
-)
+from soloist.testing import connected, eventually, ports, started
+from tests.net.helpers import LOOPS, Exclusion, Loop, log_lines, run, split
 from tests.net.link.certificates import Authority
 
 

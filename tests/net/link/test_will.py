@@ -16,7 +16,8 @@ from soloist.net.link.handshake import Sorry, Welcome, decode_greeting
 from soloist.net.link.tcp import STRANGERS, TcpTransport
 from soloist.net.link.will import LONGEST, Will, new_will, will_frame, will_of
 from soloist.net.link.wire import encode, frame
-from tests.net.helpers import LOOPS, Loop, connected, eventually, log_lines, ports, run, split
+from soloist.testing import connected, eventually, ports
+from tests.net.helpers import LOOPS, Loop, log_lines, run, split
 from tests.net.link.certificates import Authority
 from tests.net.link.test_handshake import Stranger, hs, identity
 

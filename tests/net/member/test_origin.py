@@ -16,7 +16,8 @@ from soloist.core import UsageError
 from soloist.net import MemoryHub, Node
 from soloist.net.engine.instance import FENCE_BITS
 from soloist.net.member.origin import MAX_EPOCH, DataDirectory, by_clock, counter_of, epoch_of
-from tests.net.helpers import log_lines, ports, run, split
+from soloist.testing import ports
+from tests.net.helpers import log_lines, run, split
 
 JANUARY = 1704067200_000
 """The beginning of 2024, as the clock has it."""

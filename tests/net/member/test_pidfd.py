@@ -18,7 +18,8 @@ import pytest
 
 from soloist.net.member import pidfd
 from soloist.net.member.pidfd import PeerProcess, Process, take
-from tests.net.helpers import LOOPS, Loop, eventually, run
+from soloist.testing import eventually
+from tests.net.helpers import LOOPS, Loop, run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has pidfds")
 

@@ -21,7 +21,8 @@ from soloist.net.link.connection import detach
 from soloist.net.link.wire import frame
 from soloist.net.member import renewal
 from soloist.net.member.renewal import Pulse
-from tests.net.helpers import LOOPS, Loop, eventually, log_lines, run
+from soloist.testing import eventually
+from tests.net.helpers import LOOPS, Loop, log_lines, run
 from tests.net.link.certificates import Authority
 
 

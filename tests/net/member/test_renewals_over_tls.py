@@ -18,7 +18,8 @@ from soloist.net.link.ciphered import FIRST_BYTE
 from soloist.net.link.handshake import Sorry, decode_greeting, hello
 from soloist.net.link.tcp import STRANGERS, TcpTransport
 from soloist.net.link.wire import Frames, encode, frame
-from tests.net.helpers import LOOPS, Loop, connected, eventually, log_lines, ports, run, split, started
+from soloist.testing import connected, eventually, ports, started
+from tests.net.helpers import LOOPS, Loop, log_lines, run, split
 from tests.net.link.certificates import Authority
 from tests.net.link.test_handshake import Stranger, identity
 

@@ -20,7 +20,8 @@ import pytest
 
 from soloist.net import LockError, NodeClosed
 from soloist.net.service.client import ControlClient
-from tests.net.helpers import ROOT, ports, run
+from soloist.testing import ports
+from tests.net.helpers import ROOT, run
 
 NAMES = [f"n{number}" for number in range(40)]
 AGAIN = "was started again"

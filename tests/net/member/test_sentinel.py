@@ -20,7 +20,8 @@ from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.will import new_will, will_frame, will_of
 from soloist.net.member import sentinel as module
 from soloist.net.member.sentinel import Sentinel, possible
-from tests.net.helpers import connected, eventually, ports, run
+from soloist.testing import connected, eventually, ports
+from tests.net.helpers import run
 from tests.net.link.certificates import Authority
 
 pytestmark = pytest.mark.skipif(not possible(), reason="there are no pidfds here")
@@ -302,12 +303,12 @@ print(*sorted(name for name in sys.modules if name.partition(".")[0] in ("solois
     assert out.stdout == "\n"
 
 
-def test_where_it_cannot_be_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_where_it_cannot_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as no:
         no.setattr(sys, "executable", "")
         assert not possible()
     with monkeypatch.context() as no:
-        no.setattr(module, "PROGRAM", tmp_path / "nowhere.py")
+        no.setattr(module, "PROGRAM", Path(__file__).with_name("nowhere.py"))
         assert not possible()
     with monkeypatch.context() as no:
         no.delattr(os, "pidfd_open")

@@ -16,7 +16,8 @@ from typing import Any
 
 from soloist.net.link.wire import LockState
 from soloist.net.service.client import ControlClient
-from tests.net.helpers import ports, run
+from soloist.testing import ports
+from tests.net.helpers import run
 
 SOLOIST = [sys.executable, "-m", "soloist"]
 SECONDS = 40.0

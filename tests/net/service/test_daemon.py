@@ -26,7 +26,8 @@ from soloist.net.link.wire import encode, frame
 from soloist.net.service.client import ControlClient
 from soloist.net.service.control import ControlServer
 from soloist.net.service.dialogue import CONTROL_VERSION, Acquire, Hello
-from tests.net.helpers import assert_at_rest, eventually, log_lines, memory_cluster, ports, run
+from soloist.testing import eventually, memory_cluster, ports
+from tests.net.helpers import assert_at_rest, log_lines, run
 from tests.net.service.daemons import LOOP, SECONDS, Cluster, alive, cluster, until, waiters
 
 

@@ -14,7 +14,8 @@ from soloist.cli import main
 from soloist.net import TLS, AcquireTimeout, Node
 from soloist.net.service.config import load
 from soloist.net.service.keys import make_keys
-from tests.net.helpers import eventually, log_lines, ports, run
+from soloist.testing import eventually, ports
+from tests.net.helpers import log_lines, run
 
 
 def tls(directory: Path, name: str) -> TLS:

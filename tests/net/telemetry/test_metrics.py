@@ -26,7 +26,8 @@ from soloist.net.telemetry import metrics as metrics_module
 from soloist.net.telemetry.metrics import Metrics, Spans
 from soloist.net.telemetry.observer import Observer, Wait
 from soloist.net.telemetry.recording import TraceRecorder
-from tests.net.helpers import eventually, log_lines, memory_cluster, memory_nodes, ports, run, split, started
+from soloist.testing import eventually, memory_cluster, memory_nodes, ports, started
+from tests.net.helpers import log_lines, run, split
 
 
 def figures(text: bytes) -> dict[str, float]:

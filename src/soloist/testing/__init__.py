@@ -1,0 +1,41 @@
+"""What tests of programs that use Soloist need, and what its own tests, demo and benchmarks use.
+
+Clusters in one process (`memory_cluster`, `tcp_cluster`) and of real processes (`Workers`); a `Witness` that judges
+overlaps and fences; `FaultProxy` and `Proxies`, which cut, stop and delay connections; `ports`; and `eventually`, which
+waits for something to be so. It needs no test framework.
+"""
+
+from soloist.testing.clusters import connected, memory_cluster, memory_nodes, started, tcp_cluster
+from soloist.testing.crew import Crew
+from soloist.testing.ports import free_ports, ports
+from soloist.testing.proxies import Proxies
+from soloist.testing.proxy import FaultProxy
+from soloist.testing.testimony import BlockingTestimony, Testimony, WitnessServer
+from soloist.testing.waiting import eventually, until
+from soloist.testing.witness import Findings, Report, Witness
+from soloist.testing.worker import Contend, Done
+from soloist.testing.workers import Workers
+
+__all__ = [
+    "BlockingTestimony",
+    "Contend",
+    "Crew",
+    "Done",
+    "FaultProxy",
+    "Findings",
+    "Proxies",
+    "Report",
+    "Testimony",
+    "Witness",
+    "WitnessServer",
+    "Workers",
+    "connected",
+    "eventually",
+    "free_ports",
+    "memory_cluster",
+    "memory_nodes",
+    "ports",
+    "started",
+    "tcp_cluster",
+    "until",
+]

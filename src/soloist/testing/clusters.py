@@ -1,0 +1,52 @@
+"""Clusters in one process: over a hub in memory, or over TCP on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from soloist.net import MemoryHub, Node
+from soloist.testing.ports import ports
+from soloist.testing.waiting import eventually
+
+
+def memory_nodes(names: Iterable[str] = "abc", **options: Any) -> list[Node]:
+    """Nodes that talk through memory, not started. Options are those of `Node`."""
+    names = list(names)
+    hub = MemoryHub()
+    peers = dict.fromkeys(names, "")
+    return [Node(name, peers, transport=hub.transport(name), **options) for name in names]
+
+
+@asynccontextmanager
+async def started(nodes: list[Node]) -> AsyncIterator[list[Node]]:
+    """Start all, and close all at the end."""
+    async with AsyncExitStack() as stack:
+        for node in nodes:
+            await stack.enter_async_context(node)
+        yield nodes
+
+
+@asynccontextmanager
+async def memory_cluster(names: Iterable[str] = "abc", **options: Any) -> AsyncIterator[list[Node]]:
+    """A cluster without sockets: quick, and nothing outside can disturb it."""
+    async with started(memory_nodes(names, **options)) as nodes:
+        yield nodes
+
+
+@asynccontextmanager
+async def tcp_cluster(
+    names: Iterable[str] = "abc", shortcut: bool = False, **options: Any
+) -> AsyncIterator[list[Node]]:
+    """A cluster whose nodes talk over TCP, although on one machine they could take the shortcut; all connected."""
+    names = list(names)
+    with ports(*names) as peers:
+        async with started([Node(name, peers, shortcut=shortcut, **options) for name in names]) as nodes:
+            await connected(*nodes)
+            yield nodes
+
+
+async def connected(*nodes: Node) -> None:
+    """Wait until none of them misses a peer."""
+    await eventually(lambda: not any(node.missing() for node in nodes), "all are connected")

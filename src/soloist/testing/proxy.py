@@ -1,0 +1,166 @@
+"""A proxy in front of a node that disturbs what passes through it. Plain asyncio, no privileges.
+
+It resets connections, at any byte; holds back what goes one way or both; delays it; or swallows bytes. What it lets
+pass, it lets pass once and in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from typing import Any, Literal
+
+from soloist.net.link.security import Address, address
+
+Direction = Literal["there", "back"]
+"""As seen by those who dial: to the target, or from it."""
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class _Way:
+    """One direction, of all connections."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.open.set()
+        self.delay = 0.0
+        self.swallow = 0
+
+    def left_of(self, data: bytes) -> bytes:
+        gone = min(self.swallow, len(data))
+        self.swallow -= gone
+        return data[gone:]
+
+
+class FaultProxy:
+    """Listens at an address of its own, and passes on to another: `host:port`, or `unix:/path`.
+
+    With a seed, what passes is divided into pieces of random sizes, so that no frame comes whole.
+    """
+
+    def __init__(self, target: str, seed: int | None = None) -> None:
+        self.target = target
+        self._random = random.Random(seed) if seed is not None else None
+        self._server: asyncio.Server | None = None
+        self._live: set[asyncio.WriteTransport] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._ways: dict[Direction, _Way] = {}
+        self._budget: int | None = None
+        """Bytes that may still pass before everything is reset; None: no limit."""
+        self.resets = 0
+        self.accepted = 0
+        self.refusing = False
+        """Whether those who dial are turned away."""
+
+    async def start(self, listen: str = "") -> str:
+        """Begin to listen, at a free port if nothing is said; gives the address."""
+        self._ways = {"there": _Way(), "back": _Way()}
+        place = address(listen) if listen else None
+        if place and place.unix:
+            self._server = await asyncio.start_unix_server(self._serve, place.host)
+            return listen
+        host, port = (place.host, place.port) if place else ("127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, host, port)
+        host, port = self._server.sockets[0].getsockname()[:2]
+        return f"{host}:{port}"
+
+    async def close(self) -> None:
+        assert self._server
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def reset(self) -> None:
+        """Break every connection, whatever is under way. New ones may be made at once."""
+        self.resets += bool(self._live)
+        self._budget = None
+        for transport in list(self._live):
+            transport.abort()
+
+    def reset_after(self, size: int) -> None:
+        """Let so many more bytes pass, then reset: in the middle of a frame, as likely as not."""
+        self._budget = size
+
+    def stop(self, *directions: Direction) -> None:
+        """Hold back all that goes that way, or both ways; nobody is told, and connections stay as they are."""
+        for direction in directions or ("there", "back"):
+            self._ways[direction].open.clear()
+
+    def delay(self, seconds: float, *directions: Direction) -> None:
+        """Let nothing pass before it is so old; at most twice that."""
+        for direction in directions or ("there", "back"):
+            self._ways[direction].delay = seconds
+
+    def drop(self, size: int, direction: Direction) -> None:
+        """Swallow the next so many bytes, and let pass what follows: TCP does not do that, but broken boxes do."""
+        self._ways[direction].swallow += size
+
+    def heal(self) -> None:
+        """Be an honest proxy again. What was held back goes on its way; what was swallowed is gone."""
+        self.refusing, self._budget = False, None
+        for way in self._ways.values():
+            way.delay, way.swallow = 0.0, 0
+            way.open.set()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        self._tasks.add(task)
+        self.accepted += 1
+        try:
+            if not self.refusing:
+                await self._connect((reader, writer))
+        except OSError:
+            pass  # nobody is there, or no longer
+        except asyncio.CancelledError:  # closed: the task ends well, or the loop would complain
+            pass
+        finally:
+            writer.transport.abort()
+            self._tasks.discard(task)
+
+    async def _connect(self, here: Streams) -> None:
+        there = await _dial(address(self.target))
+        ends = {here[1].transport, there[1].transport}
+        self._live |= ends
+        try:
+            await asyncio.gather(
+                self._pump(here[0], there[1], self._ways["there"]),
+                self._pump(there[0], here[1], self._ways["back"]),
+            )
+        finally:
+            for end in ends:
+                end.abort()
+            self._live -= ends
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: _Way) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(self._size()):
+                if way.delay:
+                    await asyncio.sleep(way.delay)
+                await way.open.wait()
+                writer.write(self._allowed(way.left_of(data)))
+                if self._budget == 0:
+                    await asyncio.sleep(0)  # what was let through leaves first
+                    self.reset()
+                    return
+                await writer.drain()
+            await way.open.wait()  # that a connection has ended is news, too
+        writer.transport.abort()
+
+    def _size(self) -> int:
+        return self._random.choice((1, 7, 64, 4096)) if self._random else 65536
+
+    def _allowed(self, data: bytes) -> bytes:
+        if self._budget is not None:
+            data = data[: self._budget]
+            self._budget -= len(data)
+        return data
+
+
+async def _dial(place: Address) -> Streams:
+    if place.unix:
+        return await asyncio.open_unix_connection(place.host)
+    return await asyncio.open_connection(place.host, place.port)

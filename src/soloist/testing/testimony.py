@@ -1,0 +1,141 @@
+"""How holders in other processes tell the witness, and how it listens: over TCP on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from multiprocessing.connection import Connection
+
+import msgspec
+
+from soloist.net.link.wire import Frames, encode, frame
+from soloist.testing.witness import Report, Witness
+
+decode_report = msgspec.msgpack.Decoder(Report).decode
+
+HEARD = b"\x01"
+TURNS = 3
+"""Turns of the loop after which everything has been read that was there when an entry was: news of deaths, too."""
+
+
+class WitnessServer:
+    """A witness that can be reached."""
+
+    def __init__(self, witness: Witness | None = None) -> None:
+        self.witness = witness or Witness()
+
+    async def start(self) -> tuple[str, int]:
+        """Where it listens."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: _Line(self.witness), "127.0.0.1", 0)
+        host, port = self._server.sockets[0].getsockname()
+        return host, port
+
+    def close(self) -> None:
+        self._server.close()
+
+
+class _Line(asyncio.Protocol):
+    """From a holder: every report is answered when it has been noted. A line that ends while inside is a death."""
+
+    def __init__(self, witness: Witness) -> None:
+        self.witness = witness
+        self.frames = Frames()
+        self.inside: list[Report] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        for body in self.frames.feed(data):
+            self._hear(decode_report(body))
+            self.transport.write(HEARD)
+
+    def _hear(self, report: Report) -> None:
+        overlaps = report.event == "enter" and self.witness.full(report.lock)
+        self.witness.hear(report)
+        if report.event == "enter":
+            self.inside.append(report)
+        else:
+            entry = msgspec.structs.replace(report, event="enter")
+            self.inside = [held for held in self.inside if held != entry]
+        if overlaps:
+            _after(TURNS, self.witness)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        for report in self.inside:
+            self.witness.gone(report)
+
+
+def _after(turns: int, witness: Witness) -> None:
+    if turns:
+        asyncio.get_running_loop().call_soon(_after, turns - 1, witness)
+    else:
+        witness.confirm()
+
+
+class Testimony:
+    """A holder's line to the witness, shared by the tasks of one loop."""
+
+    __test__ = False  # pytest takes every class whose name begins so
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+        self.turn = asyncio.Lock()
+
+    @classmethod
+    async def to(cls, witness: tuple[str, int]) -> Testimony:
+        return cls(*await asyncio.open_connection(*witness))
+
+    async def give(self, report: Report) -> None:
+        async with self.turn:
+            self.writer.write(frame(encode(report)))
+            await self.reader.readexactly(1)
+
+    async def close(self) -> None:
+        self.writer.close()
+        await self.writer.wait_closed()
+
+
+class BlockingTestimony:
+    """The same for one thread."""
+
+    def __init__(self, witness: tuple[str, int]) -> None:
+        self.socket = socket.create_connection(witness)
+
+    def give(self, report: Report) -> None:
+        self.socket.sendall(frame(encode(report)))
+        if not self.socket.recv(1):
+            raise ConnectionError("the witness is gone")
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+def attend(remember: bool, pipe: Connection) -> None:
+    """The witness as a process of its own: says where it listens, then answers `count` and `findings`."""
+    asyncio.run(_attend(Witness(remember), pipe))
+
+
+async def _attend(witness: Witness, pipe: Connection) -> None:
+    server, over = WitnessServer(witness), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def asked() -> None:
+        try:
+            question = pipe.recv()
+        except (EOFError, OSError):  # nobody is there to ask any more
+            question = None
+        if question == "count":
+            pipe.send(witness.entries)
+        elif question == "findings":
+            pipe.send(witness.findings())
+        else:
+            loop.remove_reader(pipe.fileno())
+            over.set()
+
+    pipe.send(await server.start())
+    loop.add_reader(pipe.fileno(), asked)
+    await over.wait()
+    server.close()

@@ -103,6 +103,13 @@ class TcpTransport:
         """The sockets of our peers, to see without a turn of the loop whether one has something for us."""
 
     @property
+    def out_of_sight(self) -> bool:
+        return any(
+            not peer.address.unix and not (self.shortcut and shortcuts.name_of(peer.address))
+            for peer in self.peers.values()
+        )
+
+    @property
     def identity(self) -> Identity:
         return Identity(self.meeting.who, self.secret)
 

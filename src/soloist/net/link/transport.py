@@ -48,6 +48,13 @@ class Meeting(Protocol):
 class Transport(Protocol):
     """What a node asks of a transport."""
 
+    on_will: Callable[[str], None]
+    """Called with the hash of each will that is heard: see `soloist.net.link.will`."""
+
+    @property
+    def out_of_sight(self) -> bool:
+        """Whether there are peers whose processes cannot be watched from here."""
+
     async def start(self, receive: Receive, meeting: Meeting) -> None:
         """Begin to connect and to listen. Peers may come later."""
 
@@ -107,9 +114,11 @@ class MemoryTransport:
 
     receive: Receive
     meeting: Meeting
+    out_of_sight = False
 
     def __init__(self, hub: MemoryHub, node: str) -> None:
         self.hub, self.node = hub, node
+        self.on_will: Callable[[str], None] = lambda will: None
         self.peers: dict[str, MemoryTransport] = {}
         self.coming = 0
         """How much is on its way to us."""

@@ -21,6 +21,7 @@ from soloist.testing.crew import Crew
 from soloist.testing.haunted import Tally, haunt
 from soloist.testing.journal import Entry, problems, read
 from soloist.testing.proxies import Proxies
+from soloist.testing.waiting import until
 
 Kind = Literal["kill", "pause", "split", "one-way", "ring"]
 KINDS: tuple[Kind, ...] = ("kill", "pause", "split", "one-way", "ring")
@@ -91,6 +92,7 @@ class Nemesis:
             self._start(name)
         for name in self.names:
             self.crew.hear(name)
+        until(lambda: all(self._tally(name).epoch for name in self.names), "the cluster has begun")
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -133,6 +133,23 @@ def test_what_arrives_in_pieces_and_what_was_read_before(pair: Pair) -> None:
             ear.wait(lambda: ear.said("b") == [b"first", b"second", b"third"])
 
 
+def test_the_first_word_comes_before_all_others(pair: Pair) -> None:
+    """Whatever is said to all just then: the other may wait for this word, and be able to read nothing else."""
+    for _ in range(50):
+        with pulse() as a:
+            one, other = pair()
+            with other:
+                end = a.call_every(1e-6, lambda: a.send_all(b"beat"))
+                a.add("b", one, first=b"welcome")
+                other.settimeout(30)
+                expected = frame(b"welcome")
+                said = b""
+                while len(said) < len(expected):
+                    said += other.recv(len(expected) - len(said))
+                assert said == expected
+                end()
+
+
 def test_callbacks_may_answer_from_within() -> None:
     ear = Ear()
     echo: list[Pulse] = []

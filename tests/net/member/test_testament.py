@@ -14,6 +14,7 @@ import pytest
 
 from soloist.net import Node
 from soloist.net.link.handshake import Who
+from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.will import will_of
 from soloist.net.member import testament as module
 from soloist.net.member.membership import Membership
@@ -165,3 +166,22 @@ def test_without_a_sentinel_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> N
     testament.tell(["127.0.0.1:1"])
     testament.close()
     assert testament.descriptors() == []
+
+
+def test_a_connection_for_renewals_that_comes_late_is_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not only when the next renewal is due, which here is in ten seconds."""
+    dial = TcpTransport._dial_pulse
+
+    async def late(self: TcpTransport, peer: Any) -> None:
+        await eventually(lambda: self.meeting.open)  # type: ignore[attr-defined]
+        await dial(self, peer)
+
+    monkeypatch.setattr(TcpTransport, "_dial_pulse", late)
+
+    async def main() -> None:
+        with ports("a", "b", "c") as peers:
+            nodes = [Node(name, peers, lease=LEASE) for name in peers]
+            async with started(nodes), nodes[0].lock("x", timeout=8):
+                pass
+
+    run(main())

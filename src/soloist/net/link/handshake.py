@@ -37,6 +37,8 @@ class Who(msgspec.Struct, frozen=True, array_like=True):
     """The id of its vote file; empty if it has none that is good."""
     epoch: int = 0
     """Of the newest view that it knows of; 0 if it has never heard of one."""
+    previous: str = ""
+    """The incarnation that had its data directory before, and has ended."""
     will: str = ""
     """The hash of what its sentinel will reveal when it is dead; empty if there is none."""
 

@@ -62,6 +62,15 @@ class Birth:
             f"restart {self.me!r}, too, and all others that have not been"
         )
 
+    def succeeds(self, peer: str, previous: str) -> bool:
+        """Whether a peer that was started again, on the same disk and without a view, takes the place of one whom we
+        are bound to. That one was not born, or its disk would know; so without it nobody is, unless it is known soon."""
+        return self.bound and not self.born and bool(previous) and self.met[peer].incarnation == previous
+
+    def unbind(self) -> None:
+        """This company will never be born. Whoever is born of it after all has a view, and that decides."""
+        self.bound, self._said = False, None
+
     def meet(self, peer: str, theirs: Newborn) -> None:
         """There is a link to that peer. It may be another process than the one that we met before."""
         if self.refusal(peer, theirs):

@@ -44,6 +44,8 @@ MOST_BEAT_SECONDS = 0.25
 """How often is looked whether somebody has fallen silent, at least."""
 RANK_SECONDS = 0.15
 """How much longer each further voter waits before it proposes, too."""
+DEFAULT_LEASE = 10.0
+"""Seconds, while no view has told."""
 PATIENT_BEATS = 6
 """After so many beats without a decision a proposer tries a higher ballot."""
 
@@ -70,6 +72,8 @@ class Parcel(msgspec.Struct, frozen=True, array_like=True):
 
     incarnation: str
     """Of the sender."""
+    hears: list[str]
+    """Peers that the sender has heard lately."""
     said: list[tuple[str, Said]]
 
 
@@ -90,6 +94,14 @@ class Council:
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
         self.incarnations: dict[str, str] = {}
         """Of the peers that are connected, by name, as their parcels say."""
+        self.heard_at: dict[str, float] = {}
+        """When each of them last said something."""
+        self.heard_by: dict[str, bool] = {}
+        """Whether each of them says that it hears us."""
+        self.fellows: dict[str, float] = {}
+        """The incarnations of our view, and since when each has been in it with us."""
+        self.left_out: tuple[View, float] | None = None
+        """The view that we were left out of, and when."""
         self.round = 0
         self.reason_since: float | None = None
         self.patience = 0
@@ -118,11 +130,18 @@ class Council:
         self.pulse.do(self._start)
 
     def meet(
-        self, peer: str, incarnation: str, sock: socket.socket, unread: bytes, cipher: Cipher | None = None
+        self,
+        peer: str,
+        incarnation: str,
+        sock: socket.socket,
+        unread: bytes,
+        cipher: Cipher | None = None,
+        first: bytes | None = None,
     ) -> None:
-        """There is a connection to that peer, for us alone."""
+        """There is a connection to that peer, for us alone. `first` is said there before anything else."""
         self.pulse.do(lambda: self.incarnations.update({peer: incarnation}))
-        self.pulse.add(peer, sock, unread, cipher)
+        self.pulse.add(peer, sock, unread, cipher, first)
+        self.pulse.do(lambda: self._step(self._renew))  # what was said before went nowhere
 
     def born(self, view: View) -> None:
         """All voters and members have met, nobody has ever voted: this is the first view."""
@@ -177,7 +196,7 @@ class Council:
     def _become(self, node: Node) -> None:
         with self.gate.mutex:
             self.gate.member = Member(node=node)
-        self._ask_to_join()
+        self.changing_since = None
 
     def _fetch(self) -> None:
         with self.gate.mutex:
@@ -240,6 +259,7 @@ class Council:
                     self.events.lost(hold.lock, hold.fence)
                 case Dropped(view):
                     log.warning("%s was left out of epoch %d", self.name, view.epoch)
+                    self.left_out = view, self.clock()
                     self.events.dropped(view)
 
     def _activated(self, view: View) -> None:
@@ -248,6 +268,9 @@ class Council:
         names = ", ".join(sorted(node.name for node in view.members))
         log.info("%s: epoch %d%s: %s", self.name, view.epoch, took, names)
         self._set_pace(view)
+        now = self.clock()
+        self.fellows = {each: self.fellows.get(each, now) for each in view.incarnations}
+        self.left_out = None
         self.reason_since, self.patience = None, 0
         self.events.activated(view)
         self._renew()
@@ -265,11 +288,14 @@ class Council:
     def _beat(self) -> None:
         now = self.clock()
         member = self.member
-        if member.view is None and not member.ended:
+        if member.view is None and not member.ended and self._may_join(now):
             self._ask_to_join()
         if now >= self.renew_at:
             self._renew()
+            for peer in self.pulse.peers():  # whoever has nothing to say to a peer says just that
+                self._parcels.setdefault(peer, [])
         with self.gate.mutex:
+            member.deaf = self._deaf(now)
             valid = member.valid(now)
             if member.holds and not valid:
                 member.lose_all()
@@ -282,8 +308,35 @@ class Council:
         with self.gate.mutex:
             self.member.renew(now)
             view = self.member.view
-        if view:
-            self.renew_at = now + min(view.lease.length / 3, 10.0)
+        self.renew_at = now + (view.lease.length if view else 1.0) / 3
+
+    def _hears(self, now: float) -> list[str]:
+        lease = self._lease()
+        return sorted(peer for peer, at in self.heard_at.items() if now - at < lease)
+
+    def _deaf(self, now: float) -> tuple[str, ...]:
+        """Members that we have not heard for a lease, though the voters may: mail between us would wait for ever."""
+        view = self.member.view
+        if view is None:
+            return ()
+        since = {node.incarnation: self._last_heard(node) for node in view.members if node.name != self.name}
+        return tuple(sorted(each for each, at in since.items() if now - at >= view.lease.length))
+
+    def _last_heard(self, node: Node) -> float:
+        """At the earliest, when it became a member; or another one of that name may be meant."""
+        return max(self.heard_at.get(node.name, 0.0), self.fellows.get(node.incarnation, 0.0))
+
+    def _may_join(self, now: float) -> bool:
+        """Who was left out because somebody does not hear it comes back when everybody does; or tries again, some day."""
+        if self.left_out is None:
+            return True
+        view, since = self.left_out
+        others = [node.name for node in view.members if node.name != self.name]
+        return all(self.heard_by.get(name) for name in others) or now - since > 10 * view.lease.length
+
+    def _lease(self) -> float:
+        view = self.member.view or (self.voter.view if self.voter else None)
+        return view.lease.length if view else DEFAULT_LEASE
 
     def _note_lease(self, valid: bool) -> None:
         if valid and not self.leased:
@@ -292,6 +345,8 @@ class Council:
 
     def _ask_to_join(self) -> None:
         said: list[Message] = [Dead(self.previous, "restarted")] if self.previous else []
+        if self.voter and self.voter.view:  # there may be voters who were not told that it was born
+            said.insert(0, Decided(self.voter.view))
         for message in (*said, Join(self.member.node)):
             for peer in self.pulse.peers():
                 self._say_to(peer, VOTER, message)
@@ -369,6 +424,8 @@ class Council:
         parcel = decode_parcel(body)
         if parcel.incarnation != self.incarnations.get(peer):
             raise ProtocolError(f"{peer} speaks as another incarnation than it was met as")
+        self.heard_at[peer] = self.clock()
+        self.heard_by[peer] = self.name in parcel.hears
         self._step(lambda: self._take(parcel))
 
     def _take(self, parcel: Parcel) -> None:
@@ -404,8 +461,9 @@ class Council:
 
     def _flush(self) -> None:
         parcels, self._parcels = self._parcels, {}
+        hears = self._hears(self.clock()) if parcels else []
         for peer, said in parcels.items():
-            self.pulse.send(peer, encode((self.me, said)))
+            self.pulse.send(peer, encode((self.me, hears, said)))
 
     def _peer_of(self, to: str) -> str | None:
         """The name of the node that a voter, member or proposer is at."""
@@ -420,7 +478,8 @@ class Council:
 
     def _lost_peer(self, peer: str, why: str) -> None:
         log.debug("%s: no renewals to %s: %s", self.name, peer, why)
-        self.incarnations.pop(peer, None)
+        for known in (self.incarnations, self.heard_at, self.heard_by):
+            known.pop(peer, None)
         self.on_lost_peer(peer)
 
 

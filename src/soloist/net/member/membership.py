@@ -71,7 +71,12 @@ class Membership(Beginning):
         epoch = votes.file.view.epoch if votes.file.view else 0
         super().__init__(
             msgspec.structs.replace(
-                who, lease=lease.length, voter=voter, epoch=epoch, will=self.testament.will
+                who,
+                lease=lease.length,
+                voter=voter,
+                epoch=epoch,
+                previous=previous,
+                will=self.testament.will,
             ),
             board.outgoing.say,
             self._born_as,
@@ -90,7 +95,9 @@ class Membership(Beginning):
 
     def refusal(self, theirs: Who) -> str | None:
         """Once there is a view it decides who is a member; before, as ever."""
-        return None if self.joining or self.open or theirs.epoch else super().refusal(theirs)
+        if self.joining or self.open or theirs.epoch or self.birth.succeeds(theirs.node, theirs.previous):
+            return None
+        return super().refusal(theirs)
 
     def met(self, theirs: Who) -> None:
         self.known[theirs.node] = theirs
@@ -103,15 +110,16 @@ class Membership(Beginning):
             if self.open:
                 self._sort_out(self.board.table.view)
         else:
+            if self.birth.succeeds(theirs.node, theirs.previous):
+                self.birth.unbind()
             super().met(theirs)
 
     def pulse(
         self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
     ) -> None:
         self._watch(theirs, sock)
-        self.council.meet(theirs.node, theirs.incarnation, sock, unread, cipher)
-        if not dialled:
-            self.council.pulse.send(theirs.node, encode(Welcome()))
+        welcome = None if dialled else encode(Welcome())
+        self.council.meet(theirs.node, theirs.incarnation, sock, unread, cipher, welcome)
 
     def _watch(self, theirs: Who, sock: socket.socket) -> None:
         """On one host the end of a process is known at once, and for certain."""

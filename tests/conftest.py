@@ -1,8 +1,9 @@
-"""Options of the test suite, and the signals that its processes inherit."""
+"""Options of the test suite, the signals that its processes inherit, and where its nodes keep their data."""
 
 from __future__ import annotations
 
 import signal
+import uuid
 
 import pytest
 
@@ -22,3 +23,10 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
         signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes that are not told where to keep their data do so where no other test finds it, nor the user."""
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state" / uuid.uuid4().hex))

@@ -19,8 +19,8 @@ import pytest
 
 from soloist.net import SyncNode
 from soloist.net.sync_lock import Entered, SyncLock, SyncLocks
-
-from .helpers import LOOPS, ports
+from soloist.testing import ports
+from tests.net.helpers import LOOPS
 
 SECONDS = 10.0
 

@@ -138,10 +138,8 @@ class Hold:
         if tickets[0].shares > 1:
             self._leave_to_the_others()
             return
-        sent = node.stats.batches_sent
-        for ticket in tickets:
-            node.release(self.key[0], ticket)
-        if node.stats.batches_sent != sent:
+        left = [node.release(self.key[0], ticket) for ticket in tickets]
+        if any(left):
             node.turns.step_aside(self.since)
         node.table.forget(self)
 

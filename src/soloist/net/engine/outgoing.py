@@ -79,14 +79,16 @@ class Outgoing:
         self.sends += [(host, envelope) for host in self.links]
         self.flush_soon()
 
-    def after_call(self) -> None:
-        """A caller has asked, or given back; what that made us say leaves at once, or soon."""
-        if self.sends:
-            if self.eager:
-                self.eager -= 1
-                self.send_all()
-            else:
-                self.flush_soon()
+    def after_call(self) -> bool:
+        """A caller has asked, or given back; what that made us say leaves at once, or soon. Whether it has left."""
+        if not self.sends:
+            return False
+        if not self.eager:
+            self.flush_soon()
+            return False
+        self.eager -= 1
+        self.send_all()
+        return True
 
     def flush_soon(self) -> None:
         if not (self.flushing or self.hearing):

@@ -129,19 +129,18 @@ class Switchboard:
         else:
             ticket.gone = True
 
-    def release(self, lock: str, ticket: Ticket) -> None:
+    def release(self, lock: str, ticket: Ticket) -> bool:
+        """Whether that made something leave for another node: the lock itself, as a rule."""
         if self.outgoing.closed or ticket.released:
-            return
+            return False
         instance = self.instances.get(lock)
         if instance is None or instance.inside.get(ticket.site) is not ticket:
             ticket.released = True  # of an epoch that is over; the hold was not carried into this one
-            return
-        try:
-            instance.release(ticket)
-        finally:
-            if self.turns.roused:
-                self.turns.rouse_soon()
-            self.outgoing.after_call()
+            return False
+        instance.release(ticket)
+        if self.turns.roused:
+            self.turns.rouse_soon()
+        return self.outgoing.after_call()
 
     def _instance(self, lock: str, capacity: int) -> Instance:
         """Where an algorithm says something before anybody asks, all nodes must hear that the lock exists."""

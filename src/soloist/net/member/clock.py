@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from soloist.core import UsageError
@@ -20,8 +21,7 @@ Clock = Callable[[], float]
 def lease_clock() -> Clock:
     """The clock for this platform."""
     if sys.platform == "linux":
-        boot_time = time.CLOCK_BOOTTIME
-        return lambda: time.clock_gettime(boot_time)
+        return partial(time.clock_gettime, time.CLOCK_BOOTTIME)
     if sys.platform == "darwin":
         import ctypes
 

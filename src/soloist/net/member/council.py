@@ -157,26 +157,26 @@ class Council:
             self._perform(self.voter)
         if self.voter and self.voter.stopped:
             return  # what cannot be stored must not begin
-        with self.gate.mutex:
-            self.member.receive(self.me, Decided(view), now)
+        with self.gate.step() as member:
+            member.receive(self.me, Decided(view), now)
         self._renew()
 
     def _become(self, node: Node) -> None:
         with self.gate.mutex:
-            self.gate.member = Member(node=node)
+            self.gate.admit(Member(node=node))
         self.changing_since = None
 
     def _fetch(self) -> None:
-        with self.gate.mutex:
-            for voter in self.member.known_voters():
-                self.member.say(voter, Fetch(self.member.epoch))
+        with self.gate.step() as member:
+            for voter in member.known_voters():
+                member.say(voter, Fetch(member.epoch))
 
     def _leave(self, then: Callable[[], None]) -> None:
-        with self.gate.mutex:
-            self.member.leave()
-            self.member.lose_all()
-            if self.member.view:
-                self.member.farewell(tuple(self.hearing.incarnations.values()))
+        with self.gate.step() as member:
+            member.leave()
+            member.lose_all()
+            if member.view:
+                member.farewell(tuple(self.hearing.incarnations.values()))
         self._perform(self.member)
         if self.voter and self.voter.view:
             self.voter.receive(self.me, Bye(self.me), self.clock())
@@ -261,7 +261,7 @@ class Council:
             self._renew()
             for peer in self.pulse.peers():  # whoever has nothing to say to a peer says just that
                 self._parcels.setdefault(peer, [])
-        with self.gate.mutex:
+        with self.gate.step() as member:
             member.deaf = self.hearing.deaf_to(member.view, now) if member.view else ()
             valid = member.valid(now)
             if member.holds and not valid:
@@ -272,9 +272,9 @@ class Council:
 
     def _renew(self) -> None:
         now = self.clock()
-        with self.gate.mutex:
-            self.member.renew(now)
-            view = self.member.view
+        with self.gate.step() as member:
+            member.renew(now)
+            view = member.view
         self.renew_at = now + (view.lease.length if view else 1.0) / 3
 
     def _lease(self) -> float:
@@ -330,10 +330,9 @@ class Council:
         if voter and to in (VOTER, voter.file.voter):
             voter.receive(sender, message, now)
         elif to == self.me:
-            with self.gate.mutex:
-                self.member.receive(sender, message, now)
-                valid = self.member.valid(now)
-                wedged = self.member.wedged
+            with self.gate.step() as member:
+                member.receive(sender, message, now)
+                valid, wedged = member.valid(now), member.wedged
             if wedged and self.changing_since is None:
                 self.changing_since = now
                 self._renew()

@@ -2,59 +2,88 @@
 
 Test and entry are one step (M3), and so are wedging and the report (M4). The mutex is never held while something is
 written or waited for.
+
+An entry must cost next to nothing, so what M3 asks of the member is worked out whenever the member changes, in `step`: the
+epoch in which callers may be let in, if any, and when the lease ends. Only the clock is looked at each time.
 """
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from soloist.net.engine.ticket import FENCE_BITS, Ticket
 from soloist.net.member.clock import Clock
-from soloist.views import Member
+from soloist.views import Holder, Member
 
 _COUNTER = (1 << FENCE_BITS) - 1
+CLOSED = -2
+"""No epoch is this one, and neither is that of a member without a view."""
 
 
 class Gate:
     """The `Door` of a node with leases."""
 
     def __init__(self, member: Member, clock: Clock, drain: Callable[[], None]) -> None:
-        self.member, self.clock = member, clock
+        self.clock = clock
         self.mutex = threading.Lock()
         self._drain = drain
         """Called, without the mutex, if the member has something to say."""
+        self.admit(member)
+
+    def admit(self, member: Member) -> None:
+        """From now on it is about this one. With the mutex, if somebody else may look."""
+        self.member, self._me, self._holds = member, member.me, member.holds
+        self._refresh()
+
+    @contextmanager
+    def step(self) -> Iterator[Member]:
+        """Let the member do something: nobody goes in or out meanwhile."""
+        with self.mutex:
+            try:
+                yield self.member
+            finally:
+                self._refresh()
+
+    def _refresh(self) -> None:
+        member = self.member
+        self._open, self._ends = CLOSED, -math.inf
+        if member.view and not (member.wedged or member.leaving or member.ended):
+            self._open, self._ends = member.view.epoch, member.lease_ends(member.view)
+
+    # What instances ask, in the loop.
 
     def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
-        """M3. An instance of an earlier epoch, which has not been thrown away yet, lets nobody in."""
+        """M3, as `Member.enter`. An instance of an earlier epoch, which has not been thrown away yet, lets nobody in."""
+        slot = 0 if capacity == 1 else place(ticket)
         with self.mutex:
-            member = self.member
-            return member.epoch == epoch and member.enter(
-                lock, place(capacity, ticket), ticket.fence, self.clock(), capacity
-            )
+            if epoch != self._open or self.clock() >= self._ends:
+                return False
+            self._holds[lock, slot] = Holder(lock, self._me, ticket.fence, slot, capacity)
+            return True
 
     def leave(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+        slot = 0 if capacity == 1 else place(ticket)
         with self.mutex:
-            member = self.member
-            member.release(lock, place(capacity, ticket), self.clock())
-            goes_on = member.epoch == epoch and member.may_send()
-            talks = bool(member.out)
-        if talks:
-            self._drain()
-        return goes_on
+            if epoch == self._open:
+                self._holds.pop((lock, slot), None)
+                return True
+            self.member.release(lock, slot, self.clock())
+        self._drain()  # what was reported is so no more
+        return False
 
     def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
         """M2: whether this hold is good at this moment. Asked without a lease, it is lost for good."""
         with self.mutex:
-            good = self.member.holding(lock, place(capacity, ticket), self.clock())
+            good = self.member.holding(lock, 0 if capacity == 1 else place(ticket), self.clock())
             talks = bool(self.member.out)
         if talks:
             self._drain()
         return good
 
 
-def place(capacity: int, ticket: Ticket) -> int:
-    """Which of a lock's places a hold has; below 0 if the algorithm does not tell, and then a number of its own."""
-    if capacity == 1:
-        return 0
+def place(ticket: Ticket) -> int:
+    """Which of a semaphore's places a hold has; below 0 if the algorithm does not tell, and then a number of its own."""
     return ticket.slot if ticket.slot is not None else -(ticket.fence & _COUNTER)

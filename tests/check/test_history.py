@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from soloist.algorithms import CATALOGUE, Card
-from soloist.check import Space, check, explore, judge, passes, setting
+from soloist.check import PROPERTIES, Space, check, explore, judge, passes, setting
 from soloist.check.finding import Finding
 from soloist.check.history import History
 from soloist.check.model import Model
@@ -41,7 +41,7 @@ def test_without_a_chain_of_messages_the_fence_does_not_grow() -> None:
 def test_one_bit_stands_for_the_whole_counter(name: str) -> None:
     """The bit "has heard of the latest entry" is the counter: walk all runs with real counters beside it."""
     what = setting(CATALOGUE[name], 2, 2)
-    model = Model(what, History(sites=2, fence=True), canonical=False)
+    model = Model(what, History((PROPERTIES["fence"].ghost(2),)), canonical=False)
     start = (model.initial, (0, 0), ((), ()), 0)
     seen, queue = {start}, [start]
     for state, counters, mail, latest in queue:
@@ -105,7 +105,7 @@ def test_timestamp_order_is_strict(name: str) -> None:
 def test_strict_order_with_the_counts_of_the_fact_sheet(channels: str, states: int) -> None:
     """permission.md, section 4: N=2, three rounds, strict, both channels: 513 and 605 states."""
     what = setting(CATALOGUE["ricart-agrawala"], 2, 3, 1, channels)
-    graph = explore(Space(what, ["messages"], History(sites=2, timestamp=True)))
+    graph = explore(Space(what, ["messages"], History((PROPERTIES["timestamp"].ghost(2),))))
     assert len(graph.states) == states
 
 

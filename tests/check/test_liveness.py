@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from soloist.algorithms import CATALOGUE
 from soloist.check import Space, check, explore, setting
-from soloist.check.liveness import components, in_order, starvation
+from soloist.check.graphs import components, in_order
+from soloist.check.properties.starvation import starvation
 from soloist.core import Process
 
 from .toys import Babbling, Begun, Central, Lucky, Narrow, Open, Timed, card

@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Self
 
+import msgspec
+
 from soloist.algorithms import Card, find
 from soloist.core import UsageError
 from soloist.net import registry
@@ -78,6 +80,7 @@ class Node(Life):
         if locality < 0:
             raise UsageError(f"locality must not be negative, but is {locality}")
         super().__init__(name)
+        self.lease = lease
         self.lock_card, self.semaphore_card = _card(algorithm, "1"), _card(semaphore_algorithm, "K")
         if terms and data_dir is None and not isinstance(transport, MemoryTransport):
             data_dir = default_directory(cluster, name)
@@ -100,7 +103,7 @@ class Node(Life):
         algorithms = f"{algorithm} {semaphore_algorithm}"
         who = Who(cluster, name, algorithms, tuple(sorted(peers)), incarnation(), origin=0)
         self._membership = (
-            partial(begin_membership, who, terms, peers, board, self.transport, sentinel) if terms else None
+            partial(begin_membership, terms, peers, board, self.transport, sentinel) if terms else None
         )
         self.beginning = board.lobby = Beginning(who, self.outgoing.say, self._begin)
         self._reminder: asyncio.TimerHandle | None = None
@@ -116,6 +119,13 @@ class Node(Life):
         """The first half of all fences; 0 until the cluster has begun."""
         return self.table.epoch
 
+    def serve_others(self) -> None:
+        """Other processes will use the locks of this node, and go on when it dies: call it before `start`.
+
+        Then nobody takes the end of this process for a proof that nothing is held here any more.
+        """
+        self.beginning.who = msgspec.structs.replace(self.beginning.who, serves=True)
+
     # Life.
 
     async def start(self) -> Self:
@@ -127,7 +137,7 @@ class Node(Life):
         above = max(by_clock(), self._data.open() if self._data else 0)
         try:
             if self._membership:
-                self.beginning = self.board.lobby = self._membership(self._data)
+                self.beginning = self.board.lobby = self._membership(self.beginning.who, self._data)
             self.beginning.begin_above(above)
             await self.transport.start(self.board.receive, self.beginning)
         except BaseException:

@@ -14,7 +14,7 @@ import pytest
 
 from soloist.net import Node
 from soloist.net.link.handshake import Who
-from soloist.net.link.tcp import TcpTransport
+from soloist.net.link.pulses import Pulses
 from soloist.net.link.will import will_of
 from soloist.net.member import testament as module
 from soloist.net.member.membership import Membership
@@ -152,6 +152,8 @@ def test_a_will_is_that_of_the_process_whatever_its_incarnation() -> None:
     assert testament.whose("") is None
     testament.learn(Who("t", "a", "x", ("a", "b"), "second", 0, will=will_of(b"w" * 32)))
     testament.learn(Who("t", "a", "x", ("a", "b"), "third", 0))
+    testament.learn(Who("t", "d", "x", ("a", "d"), "daemon", 0, serves=True, will=will_of(b"d" * 32)))
+    assert testament.whose(will_of(b"d" * 32)) is None, "its clients may go on"
     assert testament.whose(will_of(b"w" * 32)) == "second"
     assert testament.whose("") is None
 
@@ -170,13 +172,13 @@ def test_without_a_sentinel_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_connection_for_renewals_that_comes_late_is_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """And not only when the next renewal is due, which here is in ten seconds."""
-    dial = TcpTransport._dial_pulse
+    dial = Pulses._dial
 
-    async def late(self: TcpTransport, peer: Any) -> None:
-        await eventually(lambda: self.meeting.open)  # type: ignore[attr-defined]
+    async def late(self: Pulses, peer: Any) -> None:
+        await eventually(lambda: self.owner.meeting.open)  # type: ignore[attr-defined]
         await dial(self, peer)
 
-    monkeypatch.setattr(TcpTransport, "_dial_pulse", late)
+    monkeypatch.setattr(Pulses, "_dial", late)
 
     async def main() -> None:
         with ports("a", "b", "c") as peers:

@@ -81,6 +81,15 @@ class Table:
         self.asleep.clear()
         return waiting, inside
 
+    def give_up_waiting(self) -> list[Caller]:
+        """Those who wait, who do so no longer: somebody will tell them why."""
+        found = []
+        for lock, instance in self.instances.items():
+            for ticket in [each for each in instance.queue if not each.gone]:
+                instance.withdraw(ticket)
+                found.append(Caller(lock, instance.capacity, ticket))
+        return found
+
     def activate(self, view: View, inside: Iterable[Caller] = ()) -> None:
         """From now on there are locks, and these are the members. Those are inside whose holds it carries over."""
         self.view, self.epoch = view, view.epoch

@@ -64,7 +64,7 @@ class Ciphered(Connection):
             self.hang_up(gently=True)
         if self.rest is not None and self.theirs:
             self.cipher.give_back(b"".join((*self.rest, self.frames.buffer)))
-            self.owner.pulsed(self, self.theirs, b"", self.cipher)
+            self.owner.pulses.taken(self, self.theirs, b"", self.cipher)
 
     def _certificate(self) -> ssl.SSLObject | None:
         return self.cipher.tls

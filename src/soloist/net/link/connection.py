@@ -130,7 +130,7 @@ class Connection(asyncio.BufferedProtocol):
         except MALFORMED as error:
             self.refuse(str(error), isinstance(error, Mismatch))
         if self.rest is not None and self.theirs:
-            self.owner.pulsed(self, self.theirs, b"".join((*self.rest, frames.buffer)))
+            self.owner.pulses.taken(self, self.theirs, b"".join((*self.rest, frames.buffer)))
             return
         if batches and peer:
             self.owner.receive(peer.name, batches)

@@ -52,7 +52,13 @@ class Beginning:
         self.go_on()
 
     def pulse(
-        self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
+        self,
+        peer: str,
+        incarnation: str,
+        sock: socket.socket,
+        unread: bytes,
+        greeted: bool,
+        cipher: Cipher | None = None,
     ) -> None:
         raise AssertionError("nobody renews anything without a lease")
 
@@ -71,6 +77,10 @@ class Beginning:
     def start(self) -> None:
         """The transport has started."""
         self.go_on()
+
+    def voters(self) -> dict[str, bool]:
+        """Who votes on who is a member, and whether it is heard."""
+        return {}
 
     async def leave(self) -> None:
         """The node is closed."""

@@ -66,6 +66,9 @@ class Events(Protocol):
     def renewed(self) -> None:
         """There is a lease again, after there was none."""
 
+    def starving(self, why: str) -> None:
+        """There has been none for as long as a lease: said again and again."""
+
 
 class Parcel(msgspec.Struct, frozen=True, array_like=True):
     """What one node says to another in one step: to whom there, and what."""
@@ -109,6 +112,7 @@ class Council:
         """Whether our proposer has asked everybody to wedge."""
         self.changing_since: float | None = None
         self.leased = False
+        self.unleased_since = clock()
         self.beat = MOST_BEAT_SECONDS
         self.renew_at = 0.0
         self.ended = False
@@ -300,6 +304,7 @@ class Council:
             if member.holds and not valid:
                 member.lose_all()
         self._note_lease(valid)
+        self._starve(now)
         if self.proposer:
             self._press(self.proposer)
 
@@ -335,13 +340,27 @@ class Council:
         return all(self.heard_by.get(name) for name in others) or now - since > 10 * view.lease.length
 
     def _lease(self) -> float:
-        view = self.member.view or (self.voter.view if self.voter else None)
+        view = self.newest_view
         return view.lease.length if view else DEFAULT_LEASE
+
+    @property
+    def newest_view(self) -> View | None:
+        """That we are in, or know of."""
+        return self.member.view or (self.voter.view if self.voter else None)
 
     def _note_lease(self, valid: bool) -> None:
         if valid and not self.leased:
             self.events.renewed()
+        if self.leased and not valid:
+            self.unleased_since = self.clock()
         self.leased = valid
+
+    def _starve(self, now: float) -> None:
+        if not self.leased and now - self.unleased_since >= self._lease() and self.newest_view:
+            what = (
+                "no majority of the voters has answered" if self.member.view else "this node was not taken in"
+            )
+            self.events.starving(f"{what} for {now - self.unleased_since:.1f} s")
 
     def _ask_to_join(self) -> None:
         said: list[Message] = [Dead(self.previous, "restarted")] if self.previous else []
@@ -391,7 +410,7 @@ class Council:
         """How many voters are before us that can be reached, and are not known to have ended."""
         assert self.voter
         mine, peers = self.voter.file.voter, self.pulse.peers()
-        return sum(1 for each in view.voters if each < mine and _node_of(each) in peers)
+        return sum(1 for each in view.voters if each < mine and node_of(each) in peers)
 
     def _propose(self, view: View) -> None:
         assert self.voter
@@ -468,7 +487,7 @@ class Council:
     def _peer_of(self, to: str) -> str | None:
         """The name of the node that a voter, member or proposer is at."""
         if "#" in to:
-            return _node_of(to)
+            return node_of(to)
         return next((peer for peer, incarnation in self.incarnations.items() if incarnation == to), None)
 
     def _name_of(self, incarnation: str) -> str:
@@ -483,5 +502,5 @@ class Council:
         self.on_lost_peer(peer)
 
 
-def _node_of(voter: str) -> str:
+def node_of(voter: str) -> str:
     return voter.rpartition("#")[0]

@@ -17,6 +17,7 @@ import msgspec
 
 from soloist.core import UsageError
 from soloist.net.engine.switchboard import Switchboard
+from soloist.net.errors import NoQuorum
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Welcome, Who, incarnation
 from soloist.net.link.transport import Transport
@@ -24,7 +25,7 @@ from soloist.net.link.wire import Envelope, encode
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
 from soloist.net.member.clock import Clock, lease_clock
-from soloist.net.member.council import Council
+from soloist.net.member.council import Council, node_of
 from soloist.net.member.origin import DataDirectory
 from soloist.net.member.pidfd import PeerProcess, take
 from soloist.net.member.testament import Testament
@@ -65,7 +66,7 @@ class Membership(Beginning):
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
         self.processes: dict[str, PeerProcess] = {}
         """Of peers on this host."""
-        self.testament = Testament(sentinel and transport.out_of_sight)
+        self.testament = Testament(sentinel and transport.out_of_sight and not who.serves)
         transport.on_will = self._hear_will
         voter = votes.file.voter if not votes.bad else ""
         epoch = votes.file.view.epoch if votes.file.view else 0
@@ -115,22 +116,31 @@ class Membership(Beginning):
             super().met(theirs)
 
     def pulse(
-        self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
+        self,
+        peer: str,
+        incarnation: str,
+        sock: socket.socket,
+        unread: bytes,
+        greeted: bool,
+        cipher: Cipher | None = None,
     ) -> None:
-        self._watch(theirs, sock)
-        welcome = None if dialled else encode(Welcome())
-        self.council.meet(theirs.node, theirs.incarnation, sock, unread, cipher, welcome)
+        self._watch(peer, incarnation, sock)
+        welcome = None if greeted else encode(Welcome())
+        self.council.meet(peer, incarnation, sock, unread, cipher, welcome)
 
-    def _watch(self, theirs: Who, sock: socket.socket) -> None:
-        """On one host the end of a process is known at once, and for certain."""
-        if before := self.processes.pop(theirs.node, None):
+    def _watch(self, peer: str, incarnation: str, sock: socket.socket) -> None:
+        """On one host the end of a process is known at once, and for certain. But if it serves others, they go on."""
+        if before := self.processes.pop(peer, None):
             before.close()
         process = take(sock, None)
-        if process and process.confirmed:
-            self.processes[theirs.node] = process
-            process.watch(lambda: self.council.dead(theirs.incarnation, "its process is gone"))
+        if process and process.confirmed and not self.known[peer].serves:
+            self.processes[peer] = process
+            process.watch(lambda: self.council.dead(incarnation, "its process is gone"))
+        elif process:
+            process.close()
 
     def _hear_will(self, will: str) -> None:
+        """A sentinel says that its node has ended."""
         if ended := self.testament.whose(will):
             self.council.dead(ended, "its sentinel says so")
 
@@ -188,8 +198,8 @@ class Membership(Beginning):
         self.board.activate(view, callers, now)
 
     def _addresses_of_voters(self, view: View) -> list[str]:
-        """But our own. A voter's id begins with the name of its node."""
-        names = {voter.rpartition("#")[0] for voter in view.voters} - {self.who.node}
+        """But our own."""
+        names = {node_of(voter) for voter in view.voters} - {self.who.node}
         known = {node.name: node.address for node in view.members if node.address}
         return [where for name in sorted(names) if (where := known.get(name) or self.addresses.get(name))]
 
@@ -231,6 +241,23 @@ class Membership(Beginning):
         if self.joining and not self.open:
             return "this node is not a member yet: it has asked to join"
         return super().why()
+
+    def voters(self) -> dict[str, bool]:
+        view = self.council.newest_view
+        heard = {self.who.node, *self.council.pulse.peers()}
+        return {name: name in heard for name in sorted(map(node_of, view.voters))} if view else {}
+
+    def starving(self, why: str) -> None:
+        self._in_loop(self._starve, why)
+
+    def _starve(self, why: str) -> None:
+        """There has been no majority for a whole lease: whoever waits had better know."""
+        missing = [name for name, heard in self.voters().items() if not heard]
+        away = f"; not heard: {', '.join(missing)}" if missing else ""
+        callers, self.callers = self.callers, []
+        for caller in [*callers, *self.board.table.give_up_waiting()]:
+            name = caller.lock.partition(":")[2]
+            caller.ticket.fail(NoQuorum(f"{name!r} cannot be granted: {why}{away}", name=name))
 
     async def leave(self) -> None:
         """Say goodbye, so that nobody has to wait for us, and end."""
@@ -275,15 +302,15 @@ def check_lease(seconds: float | None) -> Lease | None:
 
 
 def begin_membership(
-    who: Who,
     lease: Lease,
     peers: Mapping[str, str],
     board: Switchboard,
     transport: Transport,
     sentinel: bool,
+    who: Who,
     data: DataDirectory | None,
 ) -> Membership:
     """Once the data directory, if there is one, is open: what it says of the past decides how this begins."""
     votes: Votes = DiskVotes(data, peers) if data else MemoryVotes(who.cluster, who.node)
-    previous = data.previous if data else ""
+    previous = data.previous if data and not who.serves else ""
     return Membership(who, lease, peers, votes, lease_clock(), board, transport, previous, sentinel)

@@ -102,9 +102,8 @@ class Node(Life):
         self.observers, self.stats = self.table.observers, self.outgoing.stats
         algorithms = f"{algorithm} {semaphore_algorithm}"
         who = Who(cluster, name, algorithms, tuple(sorted(peers)), incarnation(), origin=0)
-        self._membership = (
-            partial(begin_membership, terms, peers, board, self.transport, sentinel) if terms else None
-        )
+        self._membership = partial(begin_membership, terms, peers, board, self.transport) if terms else None
+        self._sentinel = sentinel
         self.beginning = board.lobby = Beginning(who, self.outgoing.say, self._begin)
         self._reminder: asyncio.TimerHandle | None = None
         registry.guard(self)
@@ -137,7 +136,9 @@ class Node(Life):
         above = max(by_clock(), self._data.open() if self._data else 0)
         try:
             if self._membership:
-                self.beginning = self.board.lobby = self._membership(self.beginning.who, self._data)
+                self.beginning = self.board.lobby = self._membership(
+                    self.beginning.who, self._sentinel, self._data
+                )
             self.beginning.begin_above(above)
             await self.transport.start(self.board.receive, self.beginning)
         except BaseException:

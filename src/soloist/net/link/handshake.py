@@ -42,7 +42,7 @@ class Who(msgspec.Struct, frozen=True, array_like=True):
     serves: bool = False
     """Whether other processes use its locks: these go on when it has ended."""
     will: str = ""
-    """What its sentinel reveals when it has ended, as a hash; empty if it has none."""
+    """The hash of what its sentinel will reveal when it is dead; empty if there is none."""
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):

@@ -1,6 +1,7 @@
 """Connections for renewals: one beside each link, which belongs to a thread once it is open.
 
-It is made like any other, by the same handshake; then the loop gives up its socket. With TLS, that is `Ciphered`.
+It is made like any other, by the same handshake; then the loop gives up its socket, and with it the state of its TLS
+(`soloist.net.link.ciphered`).
 """
 
 from __future__ import annotations
@@ -45,13 +46,12 @@ class Pulses:
     def taken(
         self, connection: Connection, theirs: Hello, unread: bytes, cipher: Cipher | None = None
     ) -> None:
-        """After a handshake: it is not the loop's any more."""
+        """The handshake is done: from now on it belongs to somebody else."""
         assert connection.wire
         self.owner.peers[theirs.who.node].pulsing = True
         connection.frames = Frames()  # what is in the middle of a frame has not broken off
-        sock = detach(connection.wire)
-        greeted = connection.dialled is not None
-        self.owner.meeting.pulse(theirs.who.node, theirs.who.incarnation, sock, unread, greeted, cipher)
+        dialled = connection.dialled is not None
+        self.owner.meeting.pulse(theirs.who, detach(connection.wire), unread, dialled, cipher)
 
     async def _dial(self, peer: Peer) -> None:
         retry = 0.0

@@ -31,15 +31,9 @@ class Meeting(Protocol):
     """Whether each pair of nodes needs a connection for renewals, too."""
 
     def pulse(
-        self,
-        peer: str,
-        incarnation: str,
-        sock: socket.socket,
-        unread: bytes,
-        greeted: bool,
-        cipher: Cipher | None = None,
+        self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
     ) -> None:
-        """Here is one; what was read from it already belongs to it. If it was not `greeted`, it waits for a word."""
+        """Here is one; what was read from it already belongs to it. If we did not dial, the other waits for a word."""
 
     def refusal(self, theirs: Who) -> str | None:
         """Why that incarnation of a peer must not be linked to; None if it may be."""
@@ -212,5 +206,5 @@ def introduce_pulses(one: MemoryTransport, other: MemoryTransport) -> None:
     """Renewals go through real sockets here, too: a thread at each end reads them."""
     if one.meeting.renews and other.meeting.renews:
         here, there = socket.socketpair()
-        one.meeting.pulse(other.node, other.meeting.who.incarnation, here, b"", True)
-        other.meeting.pulse(one.node, one.meeting.who.incarnation, there, b"", True)
+        one.meeting.pulse(other.meeting.who, here, b"", True)
+        other.meeting.pulse(one.meeting.who, there, b"", True)

@@ -52,13 +52,7 @@ class Beginning:
         self.go_on()
 
     def pulse(
-        self,
-        peer: str,
-        incarnation: str,
-        sock: socket.socket,
-        unread: bytes,
-        greeted: bool,
-        cipher: Cipher | None = None,
+        self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
     ) -> None:
         raise AssertionError("nobody renews anything without a lease")
 

@@ -66,7 +66,7 @@ class Membership(Beginning):
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
         self.processes: dict[str, PeerProcess] = {}
         """Of peers on this host."""
-        self.testament = Testament(sentinel and transport.out_of_sight and not who.serves)
+        self.testament = Testament(sentinel and transport.out_of_sight)
         transport.on_will = self._hear_will
         voter = votes.file.voter if not votes.bad else ""
         epoch = votes.file.view.epoch if votes.file.view else 0
@@ -116,31 +116,24 @@ class Membership(Beginning):
             super().met(theirs)
 
     def pulse(
-        self,
-        peer: str,
-        incarnation: str,
-        sock: socket.socket,
-        unread: bytes,
-        greeted: bool,
-        cipher: Cipher | None = None,
+        self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
     ) -> None:
-        self._watch(peer, incarnation, sock)
-        welcome = None if greeted else encode(Welcome())
-        self.council.meet(peer, incarnation, sock, unread, cipher, welcome)
+        self._watch(theirs, sock)
+        welcome = None if dialled else encode(Welcome())
+        self.council.meet(theirs.node, theirs.incarnation, sock, unread, cipher, welcome)
 
-    def _watch(self, peer: str, incarnation: str, sock: socket.socket) -> None:
+    def _watch(self, theirs: Who, sock: socket.socket) -> None:
         """On one host the end of a process is known at once, and for certain. But if it serves others, they go on."""
-        if before := self.processes.pop(peer, None):
+        if before := self.processes.pop(theirs.node, None):
             before.close()
         process = take(sock, None)
-        if process and process.confirmed and not self.known[peer].serves:
-            self.processes[peer] = process
-            process.watch(lambda: self.council.dead(incarnation, "its process is gone"))
+        if process and process.confirmed and not theirs.serves:
+            self.processes[theirs.node] = process
+            process.watch(lambda: self.council.dead(theirs.incarnation, "its process is gone"))
         elif process:
             process.close()
 
     def _hear_will(self, will: str) -> None:
-        """A sentinel says that its node has ended."""
         if ended := self.testament.whose(will):
             self.council.dead(ended, "its sentinel says so")
 
@@ -198,8 +191,8 @@ class Membership(Beginning):
         self.board.activate(view, callers, now)
 
     def _addresses_of_voters(self, view: View) -> list[str]:
-        """But our own."""
-        names = {node_of(voter) for voter in view.voters} - {self.who.node}
+        """But our own. A voter's id begins with the name of its node."""
+        names = {voter.rpartition("#")[0] for voter in view.voters} - {self.who.node}
         known = {node.name: node.address for node in view.members if node.address}
         return [where for name in sorted(names) if (where := known.get(name) or self.addresses.get(name))]
 
@@ -306,11 +299,12 @@ def begin_membership(
     peers: Mapping[str, str],
     board: Switchboard,
     transport: Transport,
-    sentinel: bool,
     who: Who,
+    sentinel: bool,
     data: DataDirectory | None,
 ) -> Membership:
     """Once the data directory, if there is one, is open: what it says of the past decides how this begins."""
     votes: Votes = DiskVotes(data, peers) if data else MemoryVotes(who.cluster, who.node)
     previous = data.previous if data and not who.serves else ""
-    return Membership(who, lease, peers, votes, lease_clock(), board, transport, previous, sentinel)
+    wanted = sentinel and not who.serves  # who uses our locks goes on when we have ended
+    return Membership(who, lease, peers, votes, lease_clock(), board, transport, previous, wanted)

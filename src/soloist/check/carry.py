@@ -19,6 +19,12 @@ from soloist.check.explore import Limits, Watcher
 from soloist.check.judge import HOLDS, INCOMPLETE, VIOLATED, Judge
 from soloist.check.passes import Job
 from soloist.check.properties import promised
+from soloist.check.properties.capacity import Capacity
+from soloist.check.properties.deadlock import Deadlock
+from soloist.check.properties.error import Error
+from soloist.check.properties.exclusion import Exclusion
+from soloist.check.properties.fence import Fence
+from soloist.check.properties.livelock import Livelock
 from soloist.check.reductions import REDUCTIONS
 from soloist.check.report import Report
 from soloist.check.setting import Setting, setting
@@ -27,7 +33,7 @@ from soloist.views.prefix import Prefix, Slots, prefix
 
 SIZES = ((2, 1), (3, 1), (2, 2), (3, 2), (3, 3))
 """Sites and places."""
-JUDGED = frozenset({"exclusion", "error", "deadlock", "capacity", "livelock", "fence"})
+JUDGED = frozenset(each.name for each in (Exclusion, Error, Deadlock, Capacity, Livelock, Fence))
 LARGE = ((4, 1), (4, 2))
 """The second as two nodes have it that share a semaphore of two: two sites each."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
@@ -15,9 +14,10 @@ from soloist.net.arguments import check_count, check_name, check_note, check_tim
 from soloist.net.bodies import Bodies, Place
 from soloist.net.engine.summons import Summons
 from soloist.net.engine.ticket import Ticket
-from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned, WouldDeadlock
+from soloist.net.errors import AcquireTimeout, LockLost, NotOwned, WouldDeadlock
 from soloist.net.hold import OWNER, Hold, owner
 from soloist.net.telemetry.observer import watched
+from soloist.net.trying import tried
 
 if TYPE_CHECKING:
     from soloist.net.node import Node
@@ -113,56 +113,22 @@ class Lock:
             node.request(name, self.capacity, ticket)
             if ticket.fence:  # it was here, and free: nothing that waiting needs is made
                 return hold.begins([ticket])
-            if timeout is None:  # as `_let_in`
-                future = ticket.future = Summons(loop=node.loop)
-                try:
-                    await future
-                except BaseException:
-                    self._give_up(ticket)
-                    raise
-                if ticket.error:
-                    raise ticket.error
-                return hold.begins([ticket])
+            if timeout is None:
+                return hold.begins([await self._let_in(ticket)])
         if timeout is None:
-            return hold.begins(await self._tickets(None))
+            return hold.begins(await self.tickets(None))
         try:
             async with asyncio.timeout(timeout or TRY_SECONDS) as limit:
-                return hold.begins(await (self._tickets(ticket) if timeout else self._tried(ticket, limit)))
+                return hold.begins(await (self.tickets(ticket) if timeout else tried(self, ticket, limit)))
         except TimeoutError:
             raise self._timed_out(timeout) from None
-
-    async def _tried(self, ticket: Ticket | None, limit: asyncio.Timeout) -> list[Ticket]:
-        """The same, until it turns out that others have it."""
-        look = asyncio.create_task(self._look_around(limit))
-        try:
-            return await self._tickets(ticket)
-        finally:
-            look.cancel()
-
-    async def _look_around(self, limit: asyncio.Timeout) -> None:
-        pause = 0.0
-        with contextlib.suppress(NodeClosed):  # which the caller hears anyway
-            while not await self._taken():
-                if self.permits > 1:
-                    return  # from now on, some of what is taken may be ours
-                await asyncio.sleep(pause)
-                pause = 2 * pause + 0.001
-            limit.reschedule(asyncio.get_running_loop().time())
-
-    async def _taken(self) -> bool:
-        """Whether so many are inside that we cannot be: as far as is known here, or else as far as the others know."""
-        name, most = self.instance_name, self.capacity - self.permits
-        if self.node.table.inside(name) > most:
-            return True
-        found = await self.node.ask(self.name)
-        return sum(each.holding for known in found.values() for each in known if each.lock == name) > most
 
     async def _room(self) -> None:
         """Wait while a peer is far behind."""
         await self.node.outgoing.room()
         self.node.check_usable()
 
-    async def _tickets(self, ticket: Ticket | None) -> list[Ticket]:
+    async def tickets(self, ticket: Ticket | None) -> list[Ticket]:
         if ticket is None:
             await self._room()
         return [await self._let_in(ticket or self._ask())]
@@ -286,10 +252,10 @@ class Semaphore(Lock):
         self.capacity = value
         self.permits = permits
 
-    async def _tickets(self, ticket: Ticket | None) -> list[Ticket]:
+    async def tickets(self, ticket: Ticket | None) -> list[Ticket]:
         """Several permits are collected by one caller at a time: two half-served ones would wait for ever."""
         if self.permits == 1:
-            return await super()._tickets(ticket)
+            return await super().tickets(ticket)
         await self._room()
         tickets: list[Ticket] = []
         async with Collector(self.node, self.name):

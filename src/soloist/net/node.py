@@ -34,7 +34,7 @@ from soloist.net.link.security import TLS, address
 from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.transport import MemoryTransport, Transport
 from soloist.net.link.wire import LockState
-from soloist.net.lock import Lock, Locks, OnLost, RLock, Semaphore
+from soloist.net.maker import LockMaker
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.home import default_directory
 from soloist.net.member.membership import begin_membership, check_lease
@@ -46,7 +46,7 @@ REMIND_SECONDS = 5.0
 """After so long without all members, callers' waiting is worth a line in the log."""
 
 
-class Node(Life):
+class Node(Life, LockMaker):
     """A member of a cluster. Use it with `async with`, or call `start` and `close`.
 
     `peers` maps the name of every member, this one included, to its address: `host:port` or `unix:/path`. All
@@ -82,26 +82,23 @@ class Node(Life):
         super().__init__(name)
         self.lease = lease
         self.lock_card, self.semaphore_card = _card(algorithm, "1"), _card(semaphore_algorithm, "K")
-        if terms and data_dir is None and not isinstance(transport, MemoryTransport):
+        if terms and not data_dir and not isinstance(transport, MemoryTransport):
             data_dir = default_directory(cluster, name)
-        self._data = DataDirectory(data_dir, cluster, name) if data_dir is not None else None
+        self._data = DataDirectory(data_dir, cluster, name) if data_dir else None
         key = secret.encode() if isinstance(secret, str) else secret or b""
         self.transport: Transport = transport or TcpTransport(
             name, {peer: address(where) for peer, where in peers.items()}, key, tls, insecure, shortcut
         )
-        cards = (self.lock_card, self.semaphore_card)
-        board = self.board = Switchboard(name, peers, cards, locality, self.transport)
-        self.request, self.withdraw, self.release = board.request, board.withdraw, board.release
-        self.table, self.turns, self.outgoing, self.inquiry = (
-            board.table,
-            board.turns,
-            board.outgoing,
-            board.inquiry,
+        self.board = board = Switchboard(
+            name, peers, (self.lock_card, self.semaphore_card), locality, self.transport
         )
+        self.request, self.withdraw, self.release = board.request, board.withdraw, board.release
+        self.table, self.turns = board.table, board.turns
+        self.outgoing, self.inquiry = board.outgoing, board.inquiry
         self.instances, self.asleep, self.holds = self.table.instances, self.table.asleep, self.table.holds
         self.observers, self.stats = self.table.observers, self.outgoing.stats
-        algorithms = f"{algorithm} {semaphore_algorithm}"
-        who = Who(cluster, name, algorithms, tuple(sorted(peers)), incarnation(), origin=0)
+        kinds = f"{algorithm} {semaphore_algorithm}"
+        who = Who(cluster, name, kinds, tuple(sorted(peers)), incarnation(), origin=0)
         self._membership = partial(begin_membership, terms, peers, board, self.transport) if terms else None
         self._sentinel = sentinel
         self.beginning = board.lobby = Beginning(who, self.outgoing.say, self._begin)
@@ -205,39 +202,6 @@ class Node(Life):
 
     def _closed_while(self, lock: str) -> NodeClosed:
         return NodeClosed(f"node {self.name!r} was closed while {lock!r} was waited for")
-
-    # Locks.
-
-    def lock(
-        self, name: str, *, timeout: float | None = None, note: str | None = None, on_lost: OnLost = "cancel"
-    ) -> Lock:
-        """A lock by name. The same name is the same lock, on every node."""
-        return Lock(self, name, timeout=timeout, note=note, on_lost=on_lost)
-
-    def rlock(
-        self, name: str, *, timeout: float | None = None, note: str | None = None, on_lost: OnLost = "cancel"
-    ) -> RLock:
-        """A lock that the task which holds it may take again; the fence stays the same."""
-        return RLock(self, name, timeout=timeout, note=note, on_lost=on_lost)
-
-    def semaphore(
-        self,
-        name: str,
-        value: int,
-        *,
-        permits: int = 1,
-        timeout: float | None = None,
-        note: str | None = None,
-        on_lost: OnLost = "cancel",
-    ) -> Semaphore:
-        """A semaphore: at most `value` permits are out at a time. All nodes must say the same value."""
-        return Semaphore(self, name, value, permits=permits, timeout=timeout, note=note, on_lost=on_lost)
-
-    def locks(self, *names: str, timeout: float | None = None, note: str | None = None) -> Locks:
-        """Several locks, all or none, always taken in the same order, so that nobody waits in a circle."""
-        return Locks(
-            [self.lock(name, note=note) for name in sorted({check_name(name) for name in names})], timeout
-        )
 
     # Seen from outside.
 

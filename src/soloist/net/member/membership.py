@@ -25,8 +25,9 @@ from soloist.net.link.wire import Envelope, encode
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
 from soloist.net.member.clock import Clock, lease_clock
-from soloist.net.member.council import Council, node_of
+from soloist.net.member.council import Council
 from soloist.net.member.origin import DataDirectory
+from soloist.net.member.parcel import node_of
 from soloist.net.member.pidfd import PeerProcess, take
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes

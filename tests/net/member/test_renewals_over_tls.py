@@ -208,3 +208,35 @@ def test_those_who_say_no_more_than_that_make_room_for_those_who_do(
                     await stranger.close()
 
     run(main(), 60)
+
+
+def test_nobody_puts_out_a_connection_of_a_peer_whose_name_it_bears_in_vain(
+    authority: Authority, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Whoever could, would cut off renewals, and so end all leases, without a certificate."""
+    other = Authority(tmp_path_factory.mktemp("other"), "other").certificate("a")
+
+    def attack(address: tuple[str, int]) -> None:
+        with suppress(ConnectionError, ssl.SSLError):
+            sock, cipher = shake_hands(address, TLS(other.certificate, str(authority.path)))
+            with sock:
+                answers(sock, cipher)
+
+    async def main() -> None:
+        with ports("a", "b") as peers, log_lines():
+            nodes = [Node(name, peers, tls=authority.certificate(name), lease=LEASE) for name in peers]
+            async with started(nodes):
+                await eventually(lambda: all(map(pulses, nodes)))
+                lines = nodes[1].beginning.council.pulse._lines  # type: ignore[attr-defined]
+                before = lines["a"]
+                for _ in range(5):
+                    await asyncio.to_thread(attack, split(peers, "b"))
+                for said in (b"", FIRST_BYTE, frame(encode(["pulse", "a"])), FIRST_BYTE + b"x" * 1000):
+                    stranger = await Stranger.to(split(peers, "b"))
+                    stranger.writer.write(said)
+                    stranger.writer.write_eof()
+                    await stranger.closed()
+                assert lines["a"] is before
+                assert not before.lost
+
+    run(main())

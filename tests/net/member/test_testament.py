@@ -152,6 +152,8 @@ def test_a_will_is_that_of_the_process_whatever_its_incarnation() -> None:
     assert testament.whose("") is None
     testament.learn(Who("t", "a", "x", ("a", "b"), "second", 0, will=will_of(b"w" * 32)))
     testament.learn(Who("t", "a", "x", ("a", "b"), "third", 0))
+    testament.learn(Who("t", "d", "x", ("a", "d"), "daemon", 0, serves=True, will=will_of(b"d" * 32)))
+    assert testament.whose(will_of(b"d" * 32)) is None, "its clients may go on"
     assert testament.whose(will_of(b"w" * 32)) == "second"
     assert testament.whose("") is None
 

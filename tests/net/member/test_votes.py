@@ -18,15 +18,19 @@ import msgspec
 import pytest
 
 from soloist.core import UsageError
+from soloist.net import AcquireTimeout
+from soloist.net import Node as RealNode
 from soloist.net.member import home, votes
 from soloist.net.member.home import default_directory
 from soloist.net.member.origin import DataDirectory
 from soloist.net.member.place import Place
 from soloist.net.member.votes import POINTS, CannotStore, DiskVotes, MemoryVotes, Votes
+from soloist.testing import eventually, ports, started
 from soloist.views.effects import Store, VoteFile
 from soloist.views.messages import Renew
 from soloist.views.view import Ballot, Lease, Node, View, Vote
 from soloist.views.voter import Voter
+from tests.net.helpers import log_lines, run
 
 PEERS = {"a": "127.0.0.1:7401", "b": "127.0.0.1:7402"}
 
@@ -505,3 +509,31 @@ def test_every_name_is_one_part_of_a_path(name: str, tmp_path: Path, monkeypatch
     path = default_directory("t", name)
     assert path.resolve().parent == (tmp_path / "soloist" / "t").resolve()
     assert default_directory("t", "a%2Fb") != default_directory("t", "a/b")
+
+
+@pytest.mark.parametrize("bad", ["b", "ab", "abc"])
+def test_a_cluster_does_not_begin_while_a_vote_file_is_bad(tmp_path: Path, bad: str) -> None:
+    """Those who have lost theirs may have promised something, and the one that is bad may say so."""
+
+    async def main() -> None:
+        for name in bad:
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "votes").write_bytes(b"x")
+        with ports("a", "b", "c") as peers, log_lines() as lines:
+            nodes = [RealNode(name, peers, lease=10.0, data_dir=tmp_path / name) for name in peers]
+            why = f"the vote file of {', '.join(bad)} is no good"
+            async with started(nodes):
+                await eventually(lambda: all(why in node.trouble() for node in nodes))
+                with pytest.raises(AcquireTimeout, match=why):
+                    async with nodes[0].lock("x", timeout=0.1):
+                        pass
+            assert len([line for line in lines if "does not vote" in line]) == len(bad)
+            assert len([line for line in lines if why in line]) == 3
+
+            for name in bad:
+                (tmp_path / name / "votes").unlink()
+            again = [RealNode(name, peers, lease=10.0, data_dir=tmp_path / name) for name in peers]
+            async with started(again), again[0].lock("x", timeout=20):
+                pass
+
+    run(main())

@@ -114,6 +114,7 @@ class Membership(Beginning):
         else:
             if self.birth.succeeds(theirs.node, theirs.previous):
                 self.birth.unbind()
+                self.failure = ""
             super().met(theirs)
 
     def pulse(
@@ -149,10 +150,17 @@ class Membership(Beginning):
             super().go_on()
 
     def _born_as(self, origin: int) -> None:
-        """All have met, and nobody has ever had a view: this is the first one, and everybody makes the same."""
+        """All have met, and nobody has ever had a view: this is the first one, and everybody makes the same.
+
+        But who has a vote file that is no good may have had one, and so may have all the others that have lost theirs.
+        """
         born = self.birth.view()
         whos = {**self.known, self.who.node: self.who}
-        voters = [whos[name].voter for name in sorted(whos) if whos[name].voter][:MOST_VOTERS]
+        if forgetful := [name for name in sorted(whos) if not whos[name].voter]:
+            self.failure = f"the vote file of {', '.join(forgetful)} is no good, as the log there says"
+            log.warning("%s: %s", self.who.node, self.why())
+            return
+        voters = [whos[name].voter for name in sorted(whos)][:MOST_VOTERS]
         view = msgspec.structs.replace(born, voters=tuple(sorted(voters)), lease=self.lease)
         self.council.born(view)
 

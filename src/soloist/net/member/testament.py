@@ -40,7 +40,8 @@ class Testament:
             self.sentinel.tell(voters)
 
     def learn(self, theirs: Who) -> None:
-        if theirs.will:
+        """If it serves other processes, these go on when it has ended: its will proves nothing about them."""
+        if theirs.will and not theirs.serves:
             self._left[theirs.will] = theirs.incarnation
 
     def whose(self, will: str) -> str | None:

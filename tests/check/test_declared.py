@@ -16,6 +16,7 @@ from soloist.algorithms.printed import PRINTED
 from soloist.check import Limits, Space, check, declarations, explore, setting, text
 from soloist.check.declarations import Declaration, declaration, declare
 from soloist.check.declared import declared, fingerprint, withheld
+from soloist.check.digest import Reading
 from soloist.core import Process
 
 from .mutants_permission import AgrawalElAbbadiYoungestFirst
@@ -179,6 +180,14 @@ def test_a_declaration_that_was_made_anew() -> None:
     finally:
         declare(maekawa.Maekawa, before)
     assert not withheld(maekawa.Maekawa)
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_a_digest_is_the_same_in_every_version_of_python(name: str) -> None:
+    """What `typing` keeps to itself has other names in each."""
+    kind = CATALOGUE[name].process
+    if declared(kind):
+        assert "typing._" not in "".join(Reading(kind, declaration(kind)).lines())
 
 
 def test_another_handler(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,22 +66,16 @@ def work(
     pipe: Connection,
 ) -> None:
     """The process. It says its name when its node is started. Without a witness nobody is told of its visits."""
-    asyncio.run(_work(name, peers, options, witness, pipe))
 
+    async def main() -> None:
+        testimony = await Testimony.to(witness) if witness else None
+        async with Node(name, dict(peers), **options) as node:
+            pipe.send(name)
+            await _Worker(node, testimony, pipe).serve()
+        if testimony:
+            await testimony.close()
 
-async def _work(
-    name: str,
-    peers: Mapping[str, str],
-    options: Mapping[str, Any],
-    witness: tuple[str, int] | None,
-    pipe: Connection,
-) -> None:
-    testimony = await Testimony.to(witness) if witness else None
-    async with Node(name, dict(peers), **options) as node:
-        pipe.send(name)
-        await _Worker(node, testimony, pipe).serve()
-    if testimony:
-        await testimony.close()
+    asyncio.run(main())
 
 
 class _Worker:

@@ -7,36 +7,27 @@ from pathlib import Path
 
 import pytest
 
+from soloist.check import PROPERTIES
+
 SOURCE = Path(__file__).parents[1] / "src" / "soloist"
 
-MAY_IMPORT = {
+IMPORTS = {
     "core": set(),
     "children": set(),
     "structures": {"core"},
     "algorithms": {"core", "structures"},
-    "network": {"core", "structures", "algorithms"},
-    "sim": {"core", "children", "structures", "algorithms", "network"},
+    "durations": {"core"},
+    "sim": {"core", "children", "algorithms", "durations"},
     "views": {"core", "algorithms"},
-    "check": {"core", "structures", "algorithms", "network", "views"},
-    "net": {"core", "structures", "algorithms", "views"},
+    "check": {"core", "algorithms", "views"},
+    "net": {"core", "algorithms", "views"},
     "testing": {"core", "children", "net"},
     "demo": {"algorithms", "testing"},
-    "lab": {"core", "children", "structures", "algorithms", "network", "sim", "check"},
-    "bench": {"core", "structures", "algorithms", "network", "sim", "check", "net", "testing"},
-    "cli": {
-        "core",
-        "structures",
-        "algorithms",
-        "network",
-        "sim",
-        "check",
-        "net",
-        "testing",
-        "demo",
-        "bench",
-        "lab",
-    },
+    "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check"},
+    "bench": {"core", "algorithms", "sim", "check", "net", "testing"},
+    "cli": {"core", "algorithms", "durations", "sim", "check", "net", "testing", "demo", "bench", "lab"},
 }
+"""What each layer imports: no more, and no less."""
 PURE = ("core", "structures", "algorithms", "views")
 IMPURE_MODULES = {"asyncio", "random", "time", "socket", "logging", "threading", "os", "subprocess"}
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -67,8 +58,42 @@ def test_imports_go_one_way(path: Path) -> None:
     here = layer(path)
     if here in ("__init__", "__main__"):
         return
-    allowed = MAY_IMPORT[here] | {here, "__version__"}
-    assert own_layers(imported(path)) <= allowed
+    assert own_layers(imported(path)) <= IMPORTS[here] | {here, "__version__"}
+
+
+@pytest.mark.parametrize("here", IMPORTS)
+def test_every_edge_is_used(here: str) -> None:
+    used = {to for path in FILES if layer(path) == here for to in own_layers(imported(path))}
+    assert used - {here, "__version__"} == IMPORTS[here]
+
+
+def modules(room: str) -> set[str]:
+    """The modules of the checker that one of its rooms imports, other than its own."""
+    files = (SOURCE / "check" / room).glob("*.py")
+    names = {tuple(name.split(".")) for path in files for name in imported(path)}
+    return {name[2] for name in names if name[:2] == ("soloist", "check") and name[2] != room}
+
+
+def test_what_is_declared_knows_no_search() -> None:
+    assert modules("declarations") == {"counters"}
+
+
+def test_a_property_does_not_know_who_judges_by_it() -> None:
+    assert not modules("properties") & {"judge", "passes", "declared", "declarations", "trial"}
+
+
+@pytest.mark.parametrize("name", sorted(PROPERTIES))
+def test_a_property_is_known_by_name_in_one_file_only(name: str) -> None:
+    """What it says, how it is judged and what is told are together; the searches and the report name none of them."""
+    check = SOURCE / "check"
+    naming = {
+        str(path.relative_to(check))
+        for path in check.rglob("*.py")
+        if "views" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and node.value == name
+    }
+    assert naming == {f"properties/{name}.py"}
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
+from soloist.algorithms import _lodha_kshemkalyani_fig_2 as fig_2
 from soloist.algorithms import (
     agrawal_el_abbadi,
     carvalho_roucairol,
@@ -18,6 +18,7 @@ from soloist.algorithms import (
     singhal_dynamic,
 )
 from soloist.algorithms._arbiter import Inquire, Release, ReqID, Request, Yield
+from soloist.check.declarations import Declaration, declare
 from soloist.core import IDLE, INSIDE, WAITING, Site, on
 
 from .mutants import Mutant, mutant
@@ -81,8 +82,6 @@ class SinghalDynamicFlatStart(singhal_dynamic.SinghalDynamic):
 class SinghalDynamicInsideAnswers(singhal_dynamic.SinghalDynamic):
     """A site that is inside answers an older request at once, as a waiting one does."""
 
-    settled: ClassVar = {}  # here sn is read inside
-
     @on(carvalho_roucairol.Request)
     def on_request(self, j: Site, m: carvalho_roucairol.Request) -> None:
         if self.phase is INSIDE and (m.sn, j) < (self.sn, self.me):
@@ -92,14 +91,16 @@ class SinghalDynamicInsideAnswers(singhal_dynamic.SinghalDynamic):
             super().on_request(j, m)
 
 
+declare(SinghalDynamicInsideAnswers, Declaration())  # here sn is read inside
+
 # Lodha and Kshemkalyani.
 
 
 class LodhaKshemkalyaniQueueNotSorted(lodha_kshemkalyani.Improved):
     """Concurrent requests are queued in order of arrival."""
 
-    @on(lodha_kshemkalyani.Request)
-    def on_request(self, j: Site, m: lodha_kshemkalyani.Request) -> None:
+    @on(fig_2.Request)
+    def on_request(self, j: Site, m: fig_2.Request) -> None:
         if self.phase is IDLE or self.defers(j, m):
             super().on_request(j, m)
             return
@@ -122,8 +123,8 @@ class LodhaKshemkalyaniFlushesTheLast(lodha_kshemkalyani.Improved):
 class LodhaKshemkalyaniNumbersIgnored(lodha_kshemkalyani.Improved):
     """The numbers of others are not learnt."""
 
-    @on(lodha_kshemkalyani.Request)
-    def on_request(self, j: Site, m: lodha_kshemkalyani.Request) -> None:
+    @on(fig_2.Request)
+    def on_request(self, j: Site, m: fig_2.Request) -> None:
         before = self.H
         super().on_request(j, m)
         self.H = before

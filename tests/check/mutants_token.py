@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from soloist.algorithms import (
     helary_plouzeau_raynal,
@@ -18,6 +17,7 @@ from soloist.algorithms import (
     suzuki_kasami_bounded,
     token_ring,
 )
+from soloist.check.declarations import Declaration, declare, never
 from soloist.core import WAITING, Site, on
 
 from .mutants import Mutant, mutant
@@ -138,12 +138,15 @@ class SuzukiKasamiBoundedCountsForTwo(suzuki_kasami_bounded.SuzukiKasamiBounded)
 class MishraSrimaniServesWhileClosing(mishra_srimani.MishraSrimani):
     """The idle token is given away although the exit still waits for REPLYs."""
 
-    settled: ClassVar = {}  # here LN is read after the token has left
-
     @on(suzuki_kasami.Request)
     def on_request(self, j: Site, m: suzuki_kasami.Request) -> None:
         super().on_request(j, m)
         self.serve_if_idle(j)
+
+
+declare(
+    MishraSrimaniServesWhileClosing, Declaration(counts=never)
+)  # here LN is read after the token has left
 
 
 class SinghalHeuristicFlatStart(singhal_heuristic.SinghalHeuristic):

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from soloist import algorithms
-from soloist.algorithms import CATALOGUE, Card, maekawa, ricart_agrawala
+from soloist.algorithms import CATALOGUE, Card, maekawa, ricart_agrawala, suzuki_kasami_bounded
 from soloist.algorithms.printed import PRINTED
-from soloist.check import Limits, Space, check, explore, setting, text
-from soloist.check.declared import declared, withheld
-from soloist.check.digest import digest
+from soloist.check import Limits, Space, check, declarations, explore, setting, text
+from soloist.check.declarations import Declaration, declaration, declare
+from soloist.check.declared import declared, fingerprint, withheld
 from soloist.core import Process
 
 from .mutants_permission import AgrawalElAbbadiYoungestFirst
@@ -23,7 +23,12 @@ from .toys import ReadsWhatIsSettled, recast
 from .variants import COPIES, SUBCLASSES, Copy, Variant
 
 SOURCE = Path(algorithms.__file__).parent
-USERS = {"_arbiter": "agrawal_el_abbadi", "_ring_order": "ricart_agrawala_token"}
+DECLARATIONS = Path(declarations.__file__).parent
+USERS = {
+    "_arbiter": "agrawal_el_abbadi",
+    "_lodha_kshemkalyani_fig_2": "lodha_kshemkalyani",
+    "_ring_order": "ricart_agrawala_token",
+}
 """An algorithm that stands on a module which has no card."""
 LIMITS = Limits(states=200_000)
 
@@ -41,17 +46,30 @@ def load(folder: Path, name: str, text: str) -> ModuleType:
 
 
 def copied(folder: Path, module: str, right: str = "", wrong: str = "") -> Card:
-    """The card of a copy, with one place changed."""
+    """The card of a copy, with one place changed; about it is declared what is declared about the original."""
     source = (SOURCE / f"{module}.py").read_text()
     assert right in source
     copy = load(folder, f"own_{module}", source.replace(right, wrong) if right else source)
     if module in USERS:
         user = (SOURCE / f"{USERS[module]}.py").read_text()
-        copy = load(
-            folder, f"own_{USERS[module]}", user.replace(f"soloist.algorithms.{module}", f"own_{module}")
-        )
+        copy = load(folder, f"own_{USERS[module]}", as_own(user, module))
+        declared_as_own(folder, USERS[module])
+    declared_as_own(folder, module)
     card: Card = copy.CARD
     return card
+
+
+def as_own(text: str, module: str) -> str:
+    return text.replace(f"soloist.algorithms.{module} ", f"own_{module} ")
+
+
+def declared_as_own(folder: Path, module: str, right: str = "", wrong: str = "") -> None:
+    """What is declared about an algorithm, declared about its copy, with one place changed."""
+    path = DECLARATIONS / f"{module}.py"
+    if path.exists():
+        text = path.read_text()
+        assert right in text
+        load(folder, f"declared_{module}", as_own(text.replace(right, wrong) if right else text, module))
 
 
 def inherited(process: type[Process]) -> Card:
@@ -93,8 +111,10 @@ def test_a_copy_is_believed_as_long_as_it_says_the_same(tmp_path: Path) -> None:
     other = source.replace('    """REPLY: ', "    # Mine.\n\n" + '    """Our REPLY: ')
     other = other.replace("self.outstanding -= 1", "self.outstanding -= 1  # one less")
     assert other.count("\n") == source.count("\n") + 2
-    kind = load(tmp_path, "own_again", other).RicartAgrawala
-    assert digest(kind) == digest(ricart_agrawala.RicartAgrawala)
+    kind = load(tmp_path, "own_ricart_agrawala", other).RicartAgrawala
+    assert withheld(kind) == {"clocks"}, "about this copy nothing is declared but the types of its fields"
+    declared_as_own(tmp_path, "ricart_agrawala")
+    assert fingerprint(kind) == fingerprint(ricart_agrawala.RicartAgrawala)
     assert not withheld(kind)
 
 
@@ -102,10 +122,11 @@ def test_a_copy_is_believed_as_long_as_it_says_the_same(tmp_path: Path) -> None:
     ("module", "right", "wrong"),
     [
         ("ricart_agrawala", "outstanding == 0", "outstanding <= 0"),
-        ("ricart_agrawala", 'counters: ClassVar = {"sn": Counter()}', "counters: ClassVar = {}"),
-        ("lamport", "return self.C - 1", "return self.C"),
+        ("ricart_agrawala", "    sn: Clock\n", "    sn: int\n"),
+        ("lamport", "self.last[j] = t", "self.last[j] = t + 0"),
         ("_arbiter", "insort(self.queue, (m.sn, j))", "self.queue.append((m.sn, j))"),
-        ("_arbiter", 'STAMP = Counter(counted="none")', "STAMP = Counter()"),
+        ("_arbiter", "ReqID = tuple[Stamp, Site]", "ReqID = tuple[Clock, Site]"),
+        ("makki", 'Counter(kind="round")', 'Counter(kind="entry")'),
         (
             "raynal",
             "from soloist.algorithms._primes import is_privileged",
@@ -119,27 +140,44 @@ def test_any_other_code_is_not(module: str, right: str, wrong: str, tmp_path: Pa
     assert withheld(card.process) == declared(card.process) != frozenset()
 
 
+@pytest.mark.parametrize(
+    ("module", "right", "wrong"),
+    [
+        ("lamport", "return p.C - 1", "return p.C"),
+        ("ricart_agrawala", "sorted(p.deferred)", "p.deferred"),
+        ("singhal_heuristic", "m.sn <= p.SN[j]", "m.sn < p.SN[j]"),
+        ("srimani_reddy", "not p.L", "True"),
+        ("makki", "void=void", "void=None"),
+    ],
+)
+def test_nor_is_another_declaration(module: str, right: str, wrong: str, tmp_path: Path) -> None:
+    card = copied(tmp_path, module)
+    assert not withheld(card.process)
+    declared_as_own(tmp_path, module, right, wrong)
+    assert withheld(card.process) == declared(card.process) != frozenset()
+
+
 def test_a_subclass_that_changes_nothing_is_other_code() -> None:
     class Same(ricart_agrawala.RicartAgrawala): ...
 
     assert withheld(Same) == {"values", "clocks"}
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("acquire", lambda self: self.enter()),
-        ("settled", {"H": lambda p: 0}),
-        ("counters", {}),
-    ],
-)
-def test_a_class_that_was_changed_after_it_was_read(
-    name: str, value: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_class_that_was_changed_after_it_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its source says nothing about what runs."""
-    monkeypatch.setattr(maekawa.Maekawa, name, value)
+    monkeypatch.setattr(maekawa.Maekawa, "acquire", lambda self: self.enter())
     assert withheld(maekawa.Maekawa)
     monkeypatch.undo()
+    assert not withheld(maekawa.Maekawa)
+
+
+def test_a_declaration_that_was_made_anew() -> None:
+    before = declaration(maekawa.Maekawa)
+    try:
+        declare(maekawa.Maekawa, Declaration(settled={"H": lambda p: 0}, void=before.void))
+        assert withheld(maekawa.Maekawa)
+    finally:
+        declare(maekawa.Maekawa, before)
     assert not withheld(maekawa.Maekawa)
 
 
@@ -154,7 +192,8 @@ def test_without_a_source_nothing_is_believed() -> None:
     prompt = sys.modules["prompt"] = ModuleType("prompt")
     exec((SOURCE / "ricart_agrawala.py").read_text(), vars(prompt))
     kind = prompt.RicartAgrawala
-    assert digest(kind) is None
+    declare(kind, declaration(ricart_agrawala.RicartAgrawala))
+    assert fingerprint(kind) is None
     assert withheld(kind) == {"values", "clocks"}
 
 
@@ -182,9 +221,19 @@ def test_the_report_says_so() -> None:
     assert "not relied on" not in text(check(CATALOGUE["ricart-agrawala"], 2, 1))
 
 
-def test_the_youngest_first_does_not_pass_with_three_sites() -> None:
+class NewestFirst(suzuki_kasami_bounded.SuzukiKasamiBounded):
+    """The privilege goes to whoever came last. With one request a site nobody waits for ever."""
+
+    def serve_next(self) -> None:
+        self.Q += [j for j in self.others if j not in self.Q and self.is_waiting(j)]
+        if self.Q:
+            self.pass_privilege(self.Q.pop())
+
+
+@pytest.mark.parametrize("kind", [AgrawalElAbbadiYoungestFirst, NewestFirst])
+def test_the_youngest_first_does_not_pass_with_three_sites(kind: type[Process]) -> None:
     """It takes requests without end to see that the oldest is never served."""
-    report = check(inherited(AgrawalElAbbadiYoungestFirst), 3, 1, endless_states=20_000)
+    report = check(inherited(kind), 3, 1, endless_states=20_000)
     assert report.verdict != "holds"
     assert report.properties["starvation"] in ("violated", "for these requests")
 

@@ -1,4 +1,4 @@
-"""What the algorithms of the catalogue declare is so; and for which code that has been shown.
+"""What is declared about the algorithms of the catalogue is so; and for which code that has been shown.
 
 `src/soloist/check/proved.json` has the digest of each class that these tests have passed for. The checker believes a
 declaration for that code only. After a change, `make proved` runs the tests and writes the digests anew:
@@ -14,9 +14,8 @@ import msgspec
 import pytest
 
 from soloist.algorithms import CATALOGUE
-from soloist.check import Setting, setting
-from soloist.check.declared import RECORD, declared, record, withheld
-from soloist.check.digest import digest
+from soloist.check import PROPERTIES, Setting, setting
+from soloist.check.declared import RECORD, declared, fingerprint, record, withheld
 from soloist.check.history import History
 from soloist.check.trial import differences, hasty, strays
 
@@ -74,12 +73,12 @@ def hurried(name: str) -> Iterator[tuple[Setting, History | None]]:
     if name in HURRIED:
         yield (
             setting(CATALOGUE[name], 3, (1, 1, 0)),
-            History(sites=3, fence=True, causal=True, timestamp=True),
+            History(tuple(each.ghost(3) for each in PROPERTIES.values() if each.remembers)),
         )
 
 
 @pytest.mark.parametrize("name", DECLARING)
-def test_what_an_algorithm_declares_is_so(name: str, request: pytest.FixtureRequest) -> None:
+def test_what_is_declared_is_so(name: str, request: pytest.FixtureRequest) -> None:
     """For every state of the unreduced graph, what can follow it is, seen through the reductions, exactly what can
     follow its image: so nothing is lost or added, for any property and any run. The same along long runs, from
     zero and from far on. What is early commutes with every other step, and goes on doing so until it is made.
@@ -93,7 +92,7 @@ def test_what_an_algorithm_declares_is_so(name: str, request: pytest.FixtureRequ
             assert next(strays(what, steps, seed=what.size.n, ahead=ahead), None) is None
     for what, memory in hurried(name):
         assert next(hasty(what, memory), None) is None
-    found = digest(process)
+    found = fingerprint(process)
     assert found, "the source of this class cannot be read"
     if request.config.getoption("--rewrite"):
         write(process.__name__, found)
@@ -114,7 +113,7 @@ def test_nothing_else_is_believed() -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", DECLARING)
-def test_what_an_algorithm_declares_is_so_where_all_ask(name: str) -> None:
+def test_what_is_declared_is_so_where_all_ask(name: str) -> None:
     for options in ({}, *OPTIONS.get(name, [])):
         assert next(differences(sized(name, (1, 1, 1), options)), None) is None
 
@@ -124,6 +123,8 @@ def test_what_is_early_can_be_swapped_in_a_larger_system() -> None:
     assert next(hasty(setting(CATALOGUE["lamport"], 3, (2, 1, 1))), None) is None
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", DECLARING)
 def test_the_catalogue_is_believed(name: str) -> None:
+    """On every Python: what was proved on one is the same code on another."""
     assert not withheld(CATALOGUE[name].process)

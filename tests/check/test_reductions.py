@@ -1,4 +1,4 @@
-"""Every reduction answers as the unreduced search does (lab.md, section 2.6)."""
+"""Every reduction answers as the unreduced search does (docs/checking.md, "Reductions")."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from soloist.algorithms import CATALOGUE
 from soloist.check import REDUCTIONS, Space, check, explore, setting, walk
-from soloist.check.liveness import in_order
+from soloist.check.graphs import in_order
 from soloist.check.trial import differences, hasty, passes, strays
 from soloist.core import Process, UsageError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated
 
 import msgspec
 
@@ -18,7 +18,14 @@ from soloist.algorithms import (
     ricart_agrawala,
     singhal_heuristic,
 )
-from soloist.core import IDLE, INSIDE, WAITING, Counter, Message, Process, Site, on
+from soloist.check.declarations import Declaration, always, declaration, declare
+from soloist.check.declarations import lamport as lamport_declared
+from soloist.core import IDLE, INSIDE, WAITING, Clock, Counter, Message, Process, Site, Stamp, on
+
+
+def changed(kind: type[Process], **what: object) -> None:
+    """Declare about a class what is declared about its base, but for this."""
+    declare(kind, msgspec.structs.replace(declaration(kind), **what))
 
 
 class Ask(Message, frozen=True):
@@ -80,7 +87,7 @@ class Begun(Open):
 
 
 class Central(Process):
-    """Site 0 decides (fact sheet permission.md, section 2); `k` may be inside together."""
+    """Site 0 decides (docs/algorithms/central.md); `k` may be inside together."""
 
     k: int
     inside: int
@@ -161,17 +168,19 @@ class Babbling(Central):
 class AsInPromela(ricart_agrawala.RicartAgrawala):
     """The deferred sites are a set; nothing else is settled. So it is in the model for SPIN."""
 
-    settled: ClassVar = {"deferred": lambda p: sorted(p.deferred)}
+
+declare(AsInPromela, Declaration(settled={"deferred": lambda p: sorted(p.deferred)}))
 
 
 class Forgetful(ricart_agrawala.RicartAgrawala):
-    """Declares a value as settled that later steps do read."""
+    """Declared as settled: a value that later steps do read."""
 
-    settled: ClassVar = {"H": lambda p: 0 if p.phase is IDLE else p.H}
+
+declare(Forgetful, Declaration(settled={"H": lambda p: 0 if p.phase is IDLE else p.H}))
 
 
 class ReadsWhatIsSettled(carvalho_roucairol.CarvalhoRoucairol):
-    """Reads its number inside, where it has declared it settled."""
+    """Reads its number inside, where it is declared settled."""
 
     @on(carvalho_roucairol.Request)
     def on_request(self, j: Site, m: carvalho_roucairol.Request) -> None:
@@ -183,56 +192,62 @@ class ReadsWhatIsSettled(carvalho_roucairol.CarvalhoRoucairol):
 
 
 class ForgetfulOfMail(lamport.Lamport):
-    """Declares a time stamp under way as settled that still moves the clock."""
+    """Declared as settled: a time stamp under way that still moves the clock."""
 
-    settled_mail: ClassVar = {"t": lambda p, j, m: p.told(j, m.t)}
+
+changed(ForgetfulOfMail, settled_mail={"t": lambda p, j, m: lamport_declared.told(p, j, m.t)})
 
 
 class HastyClock(lamport.Lamport):
-    """Calls messages early although they move a clock that the next message shows."""
+    """Called early: messages that move a clock which the next message shows."""
 
-    def early(self, j: Site, m: Message, quiet: bool) -> bool:
-        return isinstance(m, lamport.Ack | lamport.Release) and self.phase is not WAITING
+
+def early_clock(p: HastyClock, j: Site, m: Message, quiet: bool) -> bool:
+    return isinstance(m, lamport.Ack | lamport.Release) and p.phase is not WAITING
+
+
+changed(HastyClock, early=early_clock)
 
 
 class HastyWhenQuiet(lamport.Lamport):
-    """Calls a message early that the site could do without: it could leave, and show its clock, before."""
+    """Called early: a message that the site could do without: it could leave, and show its clock, before."""
 
-    def early(self, j: Site, m: Message, quiet: bool) -> bool:
-        return super().early(j, m, quiet) or (quiet and self.phase is WAITING)
+
+def early_when_quiet(p: HastyWhenQuiet, j: Site, m: Message, quiet: bool) -> bool:
+    return lamport_declared.early(p, j, m, quiet) or (quiet and p.phase is WAITING)
+
+
+changed(HastyWhenQuiet, early=early_when_quiet)
 
 
 HASTY = (HastyClock, HastyWhenQuiet)
 
 
 class CountsByItself(singhal_heuristic.SinghalHeuristic):
-    """Says that each site's requests are numbered by themselves, although it compares those of two."""
+    """Declared so that each site's requests are numbered by themselves, although it compares those of two."""
 
-    def counts(self) -> bool:
-        return True
+
+changed(CountsByItself, counts=always)
 
 
 class CountsOnFromAny(helary_plouzeau_raynal.HelaryPlouzeauRaynal):
     """Says that its clock is only compared."""
 
-    counters: ClassVar = {name: Counter(counted="none") for name in ("h", "req", "lud")}
+    h: Stamp
 
 
 class CountsAsOne(makki.Makki):
     """Says that entries are only compared, although it looks for the next one."""
 
-    counters: ClassVar = {
-        **makki.Makki.counters,
-        "free": Counter(kind="entry", counted="none"),
-        "late": Counter(),
-    }
+    free: set[Annotated[int, Counter(kind="entry", counted="none")]]
+    late: dict[int, Clock]
 
 
 class ReadsWhatIsVoid(maekawa.Maekawa):
-    """Calls void what tells it to give grants back."""
+    """Called void: what tells it to give grants back."""
 
-    def void(self, j: Site, m: Message) -> bool:
-        return isinstance(m, maekawa.Failed)
+
+changed(ReadsWhatIsVoid, void=lambda p, j, m: isinstance(m, maekawa.Failed))
 
 
 MISCOUNTING = (CountsByItself, CountsOnFromAny, CountsAsOne, ReadsWhatIsVoid)

@@ -70,6 +70,7 @@ def waiting(node: SyncNode, lock: str = "lock:x") -> int:
 # Exclusion.
 
 
+@pytest.mark.smoke
 def test_threads_of_two_nodes_exclude_each_other(nodes: list[SyncNode]) -> None:
     exclusion = Exclusion()
 
@@ -106,6 +107,7 @@ def test_a_semaphore_lets_in_its_value_and_no_more(nodes: list[SyncNode]) -> Non
 # The rules.
 
 
+@pytest.mark.smoke
 def test_timeouts_and_tries(nodes: list[SyncNode]) -> None:
     a, b = nodes
     with a.lock("x"):
@@ -207,6 +209,7 @@ def test_notes_and_holders(nodes: list[SyncNode]) -> None:
         assert (hold.name, hold.note, hold.slot, hold.epoch) == ("x", "nightly job", None, a.node.epoch)
 
 
+@pytest.mark.smoke
 def test_locks_pickle_by_name_and_holds_do_not(nodes: list[SyncNode]) -> None:
     a, b = nodes
     lock = pickle.loads(pickle.dumps(a.lock("x", timeout=10, note="n")))
@@ -283,6 +286,7 @@ def test_closing_wakes_all_who_wait(nodes: list[SyncNode]) -> None:
     assert [type(result) for result in results[:5]] == [NodeClosed] * 5
 
 
+@pytest.mark.smoke
 def test_closing_while_threads_come_and_go_hangs_nobody() -> None:
     for _ in range(10):
         with ports("a") as peers:
@@ -352,10 +356,13 @@ def test_a_thread_may_be_interrupted_while_it_waits() -> None:
             stop(waiter)
 
 
-@pytest.mark.parametrize("use", ["acquire", "enter", "locks"])
-def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str) -> None:
+@pytest.mark.smoke
+@pytest.mark.parametrize(
+    ("use", "names"), [("acquire", "x"), ("enter", "x"), ("enter", "xy"), ("leave", "x"), ("leave", "xy")]
+)
+def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str, names: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.net.pestered", use, "300", "1"],
+        [sys.executable, "-m", "tests.net.pestered", use, names, "300", "1"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         timeout=60,
@@ -392,6 +399,7 @@ with ports("a") as peers, SyncNode("a", peers) as node:
 """
 
 
+@pytest.mark.smoke
 def test_after_a_fork_all_is_dead_in_the_child() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", FORK],

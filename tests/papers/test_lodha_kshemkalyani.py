@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from soloist.algorithms import find
-from soloist.algorithms.lodha_kshemkalyani import DelegatedRequest, Improved, ReqID, Request
+from soloist.algorithms._lodha_kshemkalyani_fig_2 import ReqID, Request
+from soloist.algorithms.lodha_kshemkalyani import DelegatedRequest, Improved
 from soloist.algorithms.printed import find_printed
 from soloist.check import check
 from soloist.core import IDLE, INSIDE, WAITING, Message, Outbox, Port, Send, Site

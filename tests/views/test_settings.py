@@ -71,8 +71,8 @@ def test_the_command_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "complaint"),
     [
         (["views", "relay"], "unknown setting 'relay'; did you mean relayed?"),
-        (["lamport", "relayed"], "only `views` has settings; leave out relayed"),
-        (["lamport", "--all"], "only `views` has settings; leave out --all"),
+        (["lamport", "relayed"], "only `views` and `carry` have settings; leave out relayed"),
+        (["lamport", "--all"], "only `views` and `carry` have settings; leave out --all"),
     ],
 )
 def test_bad_usage_is_one_line(

@@ -11,6 +11,22 @@ Inquire      INQUIRE      INQUIRE   INQUIRE
 Yield        RELINQUISH   YIELD     YIELD
 Release      RELEASE      RELEASE   RELINQUISH
 
+Who replaces or extends which rule (Sanders and Kakugawa start from Maekawa's; Agrawal and El Abbadi take all as they are):
+
+rule          Maekawa   Sanders   Kakugawa   Agrawal-El Abbadi   Majority
+acquire       yes
+release                 yes
+on_grant      yes                                                yes
+on_inquire
+cede
+keeps         yes                                                yes
+give_back     yes
+on_request                                                       yes
+on_yield      yes                                                yes
+on_release                                                       yes
+settle        yes       yes
+grant         yes       yes
+
 Every message names the number `sn` of the request that it is about. So a late INQUIRE is not taken
 to mean the next request, and one that overtakes its grant is kept until the grant comes: links may
 deliver in any order. As the texts have it, without these tags, links must be FIFO.
@@ -20,62 +36,48 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterable
-from typing import ClassVar
 
-from soloist.core import IDLE, INSIDE, NEVER, Counter, Message, Process, Site, on
+from soloist.core import IDLE, INSIDE, Clock, Message, Process, Site, Stamp, on
 
-ReqID = tuple[int, Site]
+ReqID = tuple[Stamp, Site]
 """A request: its number and its site. The smaller one goes first."""
-
-STAMP = Counter(counted="none")
-"""The number of a request is compared with others; H is counted."""
 
 
 class Request(Message, frozen=True):
     """REQUEST(sn): the sender asks with number sn."""
 
-    sn: int
-
-    counters: ClassVar = {"sn": STAMP}
+    sn: Stamp
 
 
 class Grant(Message, frozen=True):
     """The sender, an arbiter, gives its permission to request sn."""
 
-    sn: int
-
-    counters: ClassVar = {"sn": STAMP}
+    sn: Stamp
 
 
 class Inquire(Message, frozen=True):
     """The arbiter wants its permission back, unless request sn has succeeded."""
 
-    sn: int
-
-    counters: ClassVar = {"sn": STAMP}
+    sn: Stamp
 
 
 class Yield(Message, frozen=True):
     """Request sn gives the permission back, and waits for it again."""
 
-    sn: int
-
-    counters: ClassVar = {"sn": STAMP}
+    sn: Stamp
 
 
 class Release(Message, frozen=True):
     """Request sn has been served."""
 
-    sn: int
-
-    counters: ClassVar = {"sn": STAMP}
+    sn: Stamp
 
 
 class Arbiter(Process):
     S: tuple[Site, ...]
     """The quorum: whom to ask."""
-    H: int
-    sn: int
+    H: Clock
+    sn: Stamp
     got: set[Site]
     """Arbiters that have granted the current request."""
     inq: set[Site]
@@ -85,19 +87,6 @@ class Arbiter(Process):
     queue: list[ReqID]
     inquired: bool
     """The owner of the lock has been asked to give it back."""
-
-    counters: ClassVar = {
-        "H": Counter(),
-        "sn": STAMP,
-        "lock": Counter(counted="none", at="0"),
-        "queue": Counter(counted="none", at="*0"),
-    }
-    settled: ClassVar = {
-        "got": lambda p: p.got if p.phase is not IDLE else set(),
-        "inq": lambda p: p.inq if p.phase is not IDLE else set(),
-        "sn": lambda p: p.sn if p.phase is not IDLE else NEVER,
-        "inquired": lambda p: p.inquired and p.lock is not None,
-    }
 
     # The requester.
 
@@ -136,10 +125,6 @@ class Arbiter(Process):
         self.inq.remove(a)
         self.got.remove(a)
         self.tell((a,), Yield(self.sn))
-
-    def void(self, j: Site, m: Message) -> bool:
-        """A question about a request that is over."""
-        return isinstance(m, Inquire) and (self.phase is IDLE or m.sn != self.sn)
 
     # The arbiter.
 

@@ -3,28 +3,23 @@ to the next site, in ring order, that has asked since it was last served."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Self
 
-from soloist.core import IDLE, Counter, Message, Process, Site, on
+from soloist.core import IDLE, Message, Number, Process, Site, on
 
 
 class Request(Message, frozen=True):
     """REQUEST(sn, j): site j, the sender, makes its sn-th request."""
 
-    sn: int
-
-    counters: ClassVar = {"sn": Counter(per_site=True)}
+    sn: Number
 
 
 class RingOrder(Process):
     """Everything but the token itself: a subclass says what it carries."""
 
-    request_data: list[int]
-    token_data: list[int]
+    request_data: list[Number]
+    token_data: list[Number]
     have_token: bool
-
-    counters: ClassVar = {"request_data": Counter(per_site=True), "token_data": Counter(per_site=True)}
-    settled: ClassVar = {"token_data": lambda p: p.token_data if p.have_token else list(p.request_data)}
 
     @classmethod
     def start(cls, me: Site, n: int) -> Self:

@@ -19,8 +19,6 @@ Links must be FIFO where K > 1: a request that overtakes a token finds pointers 
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from soloist.algorithms._card import Card, Formula, Size, choice, number
 from soloist.algorithms.naimi_trehel import harmonic
 from soloist.core import INSIDE, Message, Process, Site, on
@@ -59,8 +57,6 @@ class BulgannawarVaidya(Process):
     nq: list[Site]
     tq: list[Entry]
     seen: int
-
-    settled: ClassVar = {"seen": lambda p: p.seen if p.last_seen else 0}
 
     @classmethod
     def start(cls, me: Site, n: int, k: int, token: str, inform: int) -> BulgannawarVaidya:

@@ -13,18 +13,14 @@ no number, since nobody would hear of it.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from soloist.algorithms._card import Card, Formula
-from soloist.core import INSIDE, WAITING, Counter, Message, Process, Site, on
+from soloist.core import INSIDE, WAITING, Clock, Message, Process, Site, on
 
 
 class Request(Message, frozen=True):
     """REQUEST(sn): the sender asks with number sn, and its own permission is no longer valid."""
 
-    sn: int
-
-    counters: ClassVar = {"sn": Counter()}
+    sn: Clock
 
 
 class Reply(Message, frozen=True):
@@ -32,13 +28,10 @@ class Reply(Message, frozen=True):
 
 
 class CarvalhoRoucairol(Process):
-    sn: int
-    H: int
+    sn: Clock
+    H: Clock
     A: set[Site]
     deferred: list[Site]
-
-    counters: ClassVar = {"H": Counter(), "sn": Counter()}
-    settled: ClassVar = {"sn": lambda p: p.sn if p.phase is WAITING else p.H}
 
     @classmethod
     def start(cls, me: Site, n: int) -> CarvalhoRoucairol:

@@ -13,45 +13,33 @@ that the holder has heard of, which is all that "first come, first served" means
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from soloist.algorithms._card import Card, Formula, Option, Size
-from soloist.core import IDLE, NEVER, Counter, Message, Process, Site, on
+from soloist.core import IDLE, Clock, Message, Process, Site, Stamp, on
 from soloist.structures.graphs import Graph, graph
-
-TIME = Counter(counted="none")
-"""It is compared; h is counted."""
 
 
 class Request(Message, frozen=True):
     """REQ(k, t, Z): site k asks at time t; the sites of Z have been told."""
 
     k: Site
-    t: int
+    t: Stamp
     Z: tuple[Site, ...]
-
-    counters: ClassVar = {"t": TIME}
 
 
 class Token(Message, frozen=True):
     """TOKEN(dest, lud): the token, on its way to `dest`."""
 
     dest: Site
-    lud: tuple[int, ...]
-
-    counters: ClassVar = {"lud": TIME}
+    lud: tuple[Stamp, ...]
 
 
 class HelaryPlouzeauRaynal(Process):
     neighbours: list[Site]
-    h: int
-    req: list[int]
+    h: Clock
+    req: list[Stamp]
     path: list[Site]
     have_token: bool
-    lud: list[int]
-
-    counters: ClassVar = {"h": Counter(), "req": TIME, "lud": TIME}
-    settled: ClassVar = {"lud": lambda p: p.lud if p.have_token else [NEVER] * p.n}
+    lud: list[Stamp]
 
     @classmethod
     def start(cls, me: Site, n: int, topology: Graph) -> HelaryPlouzeauRaynal:

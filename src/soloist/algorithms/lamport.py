@@ -18,48 +18,33 @@ The channels must be FIFO: an ACK that overtakes a REQUEST lets two sites in.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from soloist.algorithms._card import Card, Formula, choice
-from soloist.core import IDLE, WAITING, Counter, Message, Process, Site, on
+from soloist.core import WAITING, Clock, Message, Process, Site, on
 
 
 class Request(Message, frozen=True):
     """REQUEST(t): the sender asks, with time stamp t."""
 
-    t: int
-
-    counters: ClassVar = {"t": Counter()}
+    t: Clock
 
 
 class Ack(Message, frozen=True):
     """ACK(t): the sender has the request in its queue."""
 
-    t: int
-
-    counters: ClassVar = {"t": Counter()}
+    t: Clock
 
 
 class Release(Message, frozen=True):
     """RELEASE(t): the sender has left; its request goes out of all queues."""
 
-    t: int
-
-    counters: ClassVar = {"t": Counter()}
+    t: Clock
 
 
 class Lamport(Process):
-    C: int
-    q: dict[Site, int]
-    last: list[int]
-    sent: list[int]
-
-    counters: ClassVar = {"C": Counter(), "q": Counter(), "last": Counter(), "sent": Counter()}
-    settled: ClassVar = {
-        "last": lambda p: [p.told(j, t) for j, t in enumerate(p.last)],
-        "q": lambda p: {j: t if j == p.me else p.told(j, t) for j, t in p.q.items()},
-    }
-    settled_mail: ClassVar = {"t": lambda p, j, m: p.told_by(j, m)}
+    C: Clock
+    q: dict[Site, Clock]
+    last: list[Clock]
+    sent: list[Clock]
 
     @classmethod
     def start(cls, me: Site, n: int, acks: str = "always") -> Lamport:
@@ -117,35 +102,6 @@ class Lamport(Process):
 
     def timestamp(self) -> tuple[int, Site]:
         return self.q[self.me], self.me
-
-    # For the checker.
-
-    def told(self, j: Site, t: int) -> int:
-        """All that later steps can tell from a stamp t of site j, once it cannot move the clock: whether it is
-        newer than the request of this site. A later request will be newer than both."""
-        if self.phase is not WAITING:
-            return self.C - 1
-        mine = self.timestamp()
-        return mine[0] + (j < self.me) if mine < (t, j) else mine[0] - 1
-
-    def told_by(self, j: Site, m: Request | Ack | Release) -> int:
-        compared = bool(self.sent) and isinstance(m, Request)
-        return m.t if m.t >= self.C or compared else self.told(j, m.t)
-
-    def early(self, j: Site, m: Message, quiet: bool) -> bool:
-        """Rule 5 asks for one thing or another from each site. Of what j has sent this site does not go past
-        `m` without receiving it (or `m` is of no use to it), and nobody will be shown a clock that `m` moves."""
-        if not isinstance(m, Ack | Release):
-            return False
-        passed = m.t < self.C
-        if self.phase is not WAITING:
-            return passed or (quiet and self.phase is IDLE)
-        mine = self.timestamp()
-        heard = mine < (self.last[j], j)
-        if passed and ((m.t, j) < mine or (heard and isinstance(m, Ack))):
-            return True
-        first = j not in self.q or mine < (self.q[j], j)
-        return quiet and not (heard and first)
 
 
 CARD = Card(

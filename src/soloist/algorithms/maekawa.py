@@ -17,32 +17,22 @@ back (Sanders 1987), without which three requests can wait for each other for ev
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from soloist.algorithms._arbiter import STAMP, Arbiter, Grant, ReqID, Yield
+from soloist.algorithms._arbiter import Arbiter, Grant, ReqID, Yield
 from soloist.algorithms._card import Card, Formula, Option
-from soloist.core import WAITING, Message, Site, on
+from soloist.core import WAITING, Message, Site, Stamp, on
 from soloist.structures.quorums import Quorums, quorums
 
 
 class Failed(Message, frozen=True):
     """FAILED(sn): request sn has to wait for an older one."""
 
-    sn: int
-
-    counters: ClassVar = {"sn": STAMP}
+    sn: Stamp
 
 
 class Maekawa(Arbiter):
     failed: set[Site]
     told: set[Site]
     """Arbiter: the waiting sites that know they fail here."""
-
-    settled: ClassVar = {
-        **Arbiter.settled,
-        "inq": lambda p: p.inq if p.phase is WAITING else set(),
-        "failed": lambda p: p.failed if p.phase is WAITING else set(),
-    }
 
     @classmethod
     def start(cls, me: Site, n: int, quorums: Quorums) -> Maekawa:
@@ -68,10 +58,6 @@ class Maekawa(Arbiter):
 
     def keeps(self) -> bool:
         return super().keeps() or not self.failed
-
-    def void(self, j: Site, m: Message) -> bool:
-        over = isinstance(m, Failed) and (self.phase is not WAITING or m.sn != self.sn)
-        return over or super().void(j, m)
 
     def give_back(self, a: Site) -> None:
         self.failed.add(a)

@@ -17,19 +17,15 @@ need the tags of `_arbiter`, on any links: a late vote must not count for the ne
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from soloist.algorithms._arbiter import STAMP, Arbiter, Grant, Release, Request, Yield
+from soloist.algorithms._arbiter import Arbiter, Grant, Release, Request, Yield
 from soloist.algorithms._card import Card, Formula, Size, choice
-from soloist.core import IDLE, INSIDE, WAITING, Site, on
+from soloist.core import IDLE, INSIDE, WAITING, Site, Stamp, on
 from soloist.structures.quorums import majority
 
 
 class Majority(Arbiter):
     need: int
-    released: list[int]
-
-    counters: ClassVar = {**Arbiter.counters, "released": STAMP}
+    released: list[Stamp]
 
     @classmethod
     def start(cls, me: Site, n: int, votes: str) -> Majority:

@@ -19,49 +19,42 @@ request that always comes too late could follow the token for ever.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated
 
 from soloist.algorithms._card import Card, Formula
-from soloist.core import INSIDE, NEVER, WAITING, Counter, Message, Process, Site, on
+from soloist.core import WAITING, Counter, Message, Process, Site, on
 
-ENTRY, ROUND = Counter(kind="entry"), Counter(kind="round")
+Entry = Annotated[int, Counter(kind="entry")]
+Round = Annotated[int, Counter(kind="round")]
 
 
 class Request(Message, frozen=True):
     """REQUEST(r): the sender asks the master of round r."""
 
-    r: int
-
-    counters: ClassVar = {"r": ROUND}
+    r: Round
 
 
 class Token(Message, frozen=True):
     """TOKEN: the sites that follow in round r, entries made, entries free, sites outside the round."""
 
     rest: tuple[Site, ...]
-    c: int
-    free: tuple[int, ...]
-    r: int
+    c: Entry
+    free: tuple[Entry, ...]
+    r: Round
     outside: int
-
-    counters: ClassVar = {"c": ENTRY, "free": ENTRY, "r": ROUND}
 
 
 class Release(Message, frozen=True):
     """RELEASE(e): entry e is free."""
 
-    e: int
-
-    counters: ClassVar = {"e": ENTRY}
+    e: Entry
 
 
 class Master(Message, frozen=True):
     """MASTER(i, r): site i is the last of round r, and you are not in it; do you want to be in the next?"""
 
     i: Site
-    r: int
-
-    counters: ClassVar = {"r": ROUND}
+    r: Round
 
 
 class Answer(Message, frozen=True):
@@ -73,25 +66,17 @@ class Answer(Message, frozen=True):
 class Makki(Process):
     k: int
     token: bool
-    c: int
-    free: set[int]
+    c: Entry
+    free: set[Entry]
     rest: list[Site]
     outside: int
     master: Site
-    r: int
+    r: Round
     pend: list[Site]
     missing: int
-    turn: int
+    turn: Entry
     heir: Site
-    late: dict[int, Site]
-
-    counters: ClassVar = {"c": ENTRY, "free": ENTRY, "turn": ENTRY, "r": ROUND,
-                          "late": Counter(kind="entry", at="k")}  # fmt: skip
-    settled: ClassVar = {
-        "c": lambda p: p.c if p.token else NEVER,
-        "turn": lambda p: p.turn if p.phase is INSIDE else NEVER,
-        "heir": lambda p: p.heir if p.phase is INSIDE else p.me,
-    }
+    late: dict[Entry, Site]
 
     @classmethod
     def start(cls, me: Site, n: int, k: int) -> Makki:
@@ -147,9 +132,6 @@ class Makki(Process):
         if m.wants:
             self.pend.append(j)
         self.go_on()
-
-    def void(self, j: Site, m: Message) -> bool:
-        return isinstance(m, Request) and m.r < self.r
 
     def go_on(self) -> None:
         """With the token: enter if this site wants to, and then let it go to the next one."""

@@ -15,56 +15,44 @@ LN only grows along the token's way, so its sum tells which of two is older.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from soloist.algorithms._card import Card, Formula, Option, Size
-from soloist.core import IDLE, Counter, Message, Process, Site, on
+from soloist.core import IDLE, Message, Number, Process, Site, on
 from soloist.structures.agreements import Agreement, agreement
 
 
 class Request(Message, frozen=True):
     """REQUEST(i, n): site i, the sender, makes its n-th request."""
 
-    n: int
-
-    counters: ClassVar = {"n": Counter(per_site=True)}
+    n: Number
 
 
 class Forward(Message, frozen=True):
     """REQUEST(RN): all requests that the sender knows of."""
 
-    RN: tuple[int, ...]
-
-    counters: ClassVar = {"RN": Counter(per_site=True)}
+    RN: tuple[Number, ...]
 
 
 class Acquired(Message, frozen=True):
     """ACQUIRED(j, LN): site j, the sender, has the token."""
 
-    LN: tuple[int, ...]
-
-    counters: ClassVar = {"LN": Counter(per_site=True)}
+    LN: tuple[Number, ...]
 
 
 class Token(Message, frozen=True):
     """TOKEN(Q, LN): enter."""
 
     Q: tuple[Site, ...]
-    LN: tuple[int, ...]
-
-    counters: ClassVar = {"LN": Counter(per_site=True)}
+    LN: tuple[Number, ...]
 
 
 class MizunoNeilsenRao(Process):
     R: list[Site]
     A: list[Site]
-    RN: list[int]
-    LN: list[int]
+    RN: list[Number]
+    LN: list[Number]
     Q: list[Site]
     have_token: bool
     holder: Site | None
-
-    counters: ClassVar = {"RN": Counter(per_site=True), "LN": Counter(per_site=True)}
 
     @classmethod
     def start(cls, me: Site, n: int, quorums: Agreement) -> MizunoNeilsenRao:

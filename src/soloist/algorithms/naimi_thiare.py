@@ -16,16 +16,12 @@ arrives in a request, and as *over* for what is queued here already.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from soloist.algorithms._card import Card, Formula
-from soloist.core import IDLE, NEVER, Counter, Message, Process, Site, on
+from soloist.core import IDLE, Message, MyClock, Process, Site, Stamp, on
 
-Entry = tuple[Site, int]
+Entry = tuple[Site, Stamp]
 """(k, h): site k asks at time h."""
-
-TIMES, ENTRIES = Counter(counted="none"), Counter(counted="none", at="*1")
-"""They are compared; R[me] is counted."""
 
 
 class Request(Message, frozen=True):
@@ -33,26 +29,19 @@ class Request(Message, frozen=True):
 
     Q: tuple[Entry, ...]
 
-    counters: ClassVar = {"Q": ENTRIES}
-
 
 class Token(Message, frozen=True):
     """TOKEN(Q, T): enter."""
 
     Q: tuple[Entry, ...]
-    T: tuple[int, ...]
-
-    counters: ClassVar = {"Q": ENTRIES, "T": TIMES}
+    T: tuple[Stamp, ...]
 
 
 class NaimiThiare(Process):
-    R: list[int]
-    T: list[int]
+    R: list[MyClock]
+    T: list[Stamp]
     Q: list[Entry]
     HT: bool
-
-    counters: ClassVar = {"R": Counter(counted="own"), "T": TIMES, "Q": ENTRIES}
-    settled: ClassVar = {"T": lambda p: p.T if p.HT else [NEVER] * p.n}
 
     @classmethod
     def start(cls, me: Site, n: int) -> NaimiThiare:

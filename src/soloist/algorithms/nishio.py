@@ -13,20 +13,16 @@ is not part of this.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from soloist.algorithms._card import Card, Formula
 from soloist.algorithms._ring_order import RingOrder
-from soloist.core import WAITING, Counter, Message, Site, on
+from soloist.core import WAITING, Message, Number, Site, on
 
 
 class Token(Message, frozen=True):
     """TOKEN(token_data, age): enter, unless a newer token is known."""
 
-    token_data: tuple[int, ...]
+    token_data: tuple[Number, ...]
     age: int
-
-    counters: ClassVar = {"token_data": Counter(per_site=True)}
 
 
 class Nishio(RingOrder):

@@ -13,18 +13,14 @@ come in the order of the timestamps.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from soloist.algorithms._card import Card, Formula
-from soloist.core import IDLE, INSIDE, WAITING, Counter, Message, Process, Site, on
+from soloist.core import IDLE, INSIDE, WAITING, Clock, Message, Process, Site, on
 
 
 class Request(Message, frozen=True):
     """REQUEST(sn, j): site j, the sender, asks with number sn."""
 
-    sn: int
-
-    counters: ClassVar = {"sn": Counter()}
+    sn: Clock
 
 
 class Reply(Message, frozen=True):
@@ -35,13 +31,10 @@ class Reply(Message, frozen=True):
 
 class RaymondK(Process):
     k: int
-    sn: int
-    H: int
+    sn: Clock
+    H: Clock
     owe: list[int]
     defer: list[int]
-
-    counters: ClassVar = {"H": Counter(), "sn": Counter()}
-    settled: ClassVar = {"sn": lambda p: p.sn if p.phase is WAITING else p.H}
 
     @classmethod
     def start(cls, me: Site, n: int, k: int) -> RaymondK:

@@ -17,11 +17,10 @@ one poll for each time the turn is passed on; polling by the clock has none.
 from __future__ import annotations
 
 from math import inf
-from typing import ClassVar
 
 from soloist.algorithms._card import Card, Formula
 from soloist.algorithms._primes import is_privileged
-from soloist.core import Counter, Message, Process, Site, on
+from soloist.core import Clock, Message, Process, Site, on
 
 WAIT = 0.01
 """How long to wait before asking again, in seconds."""
@@ -34,16 +33,12 @@ class Request(Message, frozen=True):
 class Reply(Message, frozen=True):
     """REPLY(X_j), as the number of j's releases."""
 
-    r: int
-
-    counters: ClassVar = {"r": Counter()}
+    r: Clock
 
 
 class Raynal(Process):
-    r: int
-    seen: dict[Site, int]
-
-    counters: ClassVar = {"r": Counter(), "seen": Counter()}
+    r: Clock
+    seen: dict[Site, Clock]
 
     @classmethod
     def start(cls, me: Site, n: int) -> Raynal:

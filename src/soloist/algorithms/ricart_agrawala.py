@@ -13,18 +13,14 @@ ordered by it; the original leaves H alone.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from soloist.algorithms._card import Card, Formula
-from soloist.core import IDLE, Counter, Message, Process, Site, on
+from soloist.core import IDLE, Clock, Message, Process, Site, on
 
 
 class Request(Message, frozen=True):
     """REQUEST(sn, j): site j, the sender, asks with number sn."""
 
-    sn: int
-
-    counters: ClassVar = {"sn": Counter()}
+    sn: Clock
 
 
 class Reply(Message, frozen=True):
@@ -35,16 +31,10 @@ REPLY = Reply()
 
 
 class RicartAgrawala(Process):
-    sn: int
-    H: int
+    sn: Clock
+    H: Clock
     outstanding: int
     deferred: list[Site]
-
-    counters: ClassVar = {"H": Counter(), "sn": Counter()}
-    settled: ClassVar = {
-        "sn": lambda p: p.H if p.phase is IDLE else p.sn,
-        "deferred": lambda p: sorted(p.deferred),
-    }
 
     @classmethod
     def start(cls, me: Site, n: int) -> RicartAgrawala:

@@ -12,19 +12,15 @@ request earns the token, sends it to sites that do not ask.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from soloist.algorithms._card import Card, Formula
 from soloist.algorithms._ring_order import RingOrder
-from soloist.core import Counter, Message, Site, on
+from soloist.core import Message, Number, Site, on
 
 
 class Token(Message, frozen=True):
     """TOKEN(token_data): enter."""
 
-    token_data: tuple[int, ...]
-
-    counters: ClassVar = {"token_data": Counter(per_site=True)}
+    token_data: tuple[Number, ...]
 
 
 class RicartAgrawalaToken(RingOrder):

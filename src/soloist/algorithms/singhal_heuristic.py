@@ -15,44 +15,29 @@ arrived are told of this site's request, as they would have been on arrival.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from soloist.algorithms._card import Card, Formula
-from soloist.core import IDLE, NEVER, WAITING, Counter, Message, Process, Site, on
-
-COPY = Counter(per_site=True, counted="none")
-"""A request number that is only compared."""
+from soloist.core import IDLE, WAITING, HeardNumber, Message, MyNumber, Process, Site, on
 
 
 class Request(Message, frozen=True):
     """REQUEST(i, sn): site i, the sender, makes its sn-th request."""
 
-    sn: int
-
-    counters: ClassVar = {"sn": COPY}
+    sn: HeardNumber
 
 
 class Token(Message, frozen=True):
     """TOKEN(TSV, TSN): enter. TR lists the sites whose TSV is R."""
 
     TR: tuple[Site, ...]
-    TSN: tuple[int, ...]
-
-    counters: ClassVar = {"TSN": COPY}
+    TSN: tuple[HeardNumber, ...]
 
 
 class SinghalHeuristic(Process):
     R: set[Site]
-    SN: list[int]
+    SN: list[MyNumber]
     have_token: bool
     TR: set[Site]
-    TSN: list[int]
-
-    counters: ClassVar = {"SN": Counter(per_site=True, counted="own"), "TSN": COPY}
-    settled: ClassVar = {
-        "TR": lambda p: p.TR if p.have_token else set(),
-        "TSN": lambda p: p.TSN if p.have_token else [NEVER] * p.n,
-    }
+    TSN: list[HeardNumber]
 
     @classmethod
     def start(cls, me: Site, n: int) -> SinghalHeuristic:
@@ -104,15 +89,6 @@ class SinghalHeuristic(Process):
     def pass_token(self, to: Site) -> None:
         self.have_token = False
         self.send(to, Token(tuple(sorted(self.TR)), tuple(self.TSN)))
-
-    # For the checker.
-
-    def void(self, j: Site, m: Message) -> bool:
-        return isinstance(m, Request) and m.sn <= self.SN[j]
-
-    def counts(self) -> bool:
-        """Of three sites, `release` compares the numbers of two others: then they are not each by itself."""
-        return self.n == 2
 
 
 CARD = Card(

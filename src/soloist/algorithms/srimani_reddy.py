@@ -22,30 +22,23 @@ from __future__ import annotations
 from typing import ClassVar
 
 from soloist.algorithms._card import Card, Formula, Size, number
-from soloist.core import WAITING, Counter, Message, Process, Site, on
+from soloist.core import WAITING, HeardNumber, Message, MyNumber, Process, Site, on
 
-Tok = tuple[list[Site], list[int]]
-
-COPY = Counter(per_site=True, counted="none")
-"""A request number that is only compared."""
+Tok = tuple[list[Site], list[HeardNumber]]
 
 
 class Request(Message, frozen=True):
     """REQUEST(i, n): site i, the sender, makes its n-th request (of its round)."""
 
     i: Site
-    n: int
-
-    counters: ClassVar = {"n": COPY}
+    n: HeardNumber
 
 
 class Token(Message, frozen=True):
     """PRIVILEGE(Q, LN): one of the K tokens."""
 
     Q: tuple[Site, ...]
-    LN: tuple[int, ...]
-
-    counters: ClassVar = {"LN": COPY}
+    LN: tuple[HeardNumber, ...]
 
 
 class Ack(Message, frozen=True):
@@ -54,19 +47,12 @@ class Ack(Message, frozen=True):
 
 class SrimaniReddy(Process):
     L: int
-    RN: list[int]
-    PLN: list[int]
+    RN: list[MyNumber]
+    PLN: list[HeardNumber]
     heard: list[int]
     due: int
     idle: list[Tok]
     used: Tok | None
-
-    counters: ClassVar = {
-        "RN": Counter(per_site=True, counted="own"),
-        "PLN": COPY,
-        "idle": Counter(per_site=True, counted="none", at="*1*"),
-        "used": Counter(per_site=True, counted="none", at="1*"),
-    }
 
     M: ClassVar[int] = 1 << 20
 
@@ -154,10 +140,6 @@ class SrimaniReddy(Process):
 
     def latest(self, a: int, b: int) -> int:
         return a if self.newer(a, b) else b
-
-    def counts(self) -> bool:
-        """Numbers without end have no beginning, either; those modulo L have."""
-        return not self.L
 
 
 def acks(s: Size) -> float:

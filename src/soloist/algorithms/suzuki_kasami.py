@@ -12,37 +12,28 @@ arrives between the two is forgotten.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from soloist.algorithms._card import Card, Formula
-from soloist.core import IDLE, Counter, Message, Process, Site, on
+from soloist.core import IDLE, Message, Number, Process, Site, on
 
 
 class Request(Message, frozen=True):
     """REQUEST(j, n): site j, the sender, makes its n-th request."""
 
-    n: int
-
-    counters: ClassVar = {"n": Counter(per_site=True)}
+    n: Number
 
 
 class Privilege(Message, frozen=True):
     """PRIVILEGE(Q, LN): the token."""
 
     Q: tuple[Site, ...]
-    LN: tuple[int, ...]
-
-    counters: ClassVar = {"LN": Counter(per_site=True)}
+    LN: tuple[Number, ...]
 
 
 class SuzukiKasami(Process):
     have_privilege: bool
-    RN: list[int]
-    LN: list[int]
+    RN: list[Number]
+    LN: list[Number]
     Q: list[Site]
-
-    counters: ClassVar = {"RN": Counter(per_site=True), "LN": Counter(per_site=True)}
-    settled: ClassVar = {"LN": lambda p: p.LN if p.have_privilege else list(p.RN)}
 
     @classmethod
     def start(cls, me: Site, n: int) -> SuzukiKasami:

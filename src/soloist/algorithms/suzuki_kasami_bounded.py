@@ -32,7 +32,6 @@ class SuzukiKasamiBounded(SuzukiKasami):
     closing: bool
     asked: bool
 
-    counters: ClassVar = {}
     kinds_of_round: ClassVar = 2
     """Numbers run modulo this many rounds."""
 

@@ -1,6 +1,6 @@
 """Counting anew from zero, so that states become one that differ only in where counting started.
 
-The numbers that an algorithm declares (`Counter`) belong to clocks: one for all, or one for each site. Of each clock
+The numbers of an algorithm that grow without end (`counters`) belong to clocks: one for all, or one for each site. Of each clock
 let the *floor* be the least number in use that is counted on from. Numbers from the floor on keep their distances.
 Those below are only ever copied and compared, and whatever is counted from now on is above the floor: of them just
 the order matters, so they are numbered 0, 1, 2, …, and the floor comes next. No step can tell the difference.
@@ -9,15 +9,16 @@ the order matters, so they are numbered 0, 1, 2, …, and the floor comes next. 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
 
+from soloist.check.counters import NEVER, Change, Field, fields
 from soloist.check.local import Item, Local
 from soloist.check.model import Model
 from soloist.check.parts import FIELD, Pool
-from soloist.core import NEVER, Counter, Site
+from soloist.core import Counter, Message, Process, Site
 
 Clock = tuple[str, Site]
 """The kind of its counters, and the site whose requests it numbers (-1: one for all)."""
@@ -100,15 +101,8 @@ class Clocks:
     def item(self, item: Item, scales: Scales) -> Item:
         """A message under way, read so."""
         message = self.model.library.messages[item.message]
-        changes = {
-            name: renumber(counter, getattr(message, name), item.sender, scales)
-            for name, counter in message.counters.items()
-        }
-        if not changes:
-            return item
-        return item._replace(
-            message=self.model.library.message_number(msgspec.structs.replace(message, **changes))
-        )
+        anew = recounted(message, item.sender, reading(scales))
+        return item._replace(message=self.model.library.message_number(anew))
 
     def _measure(self) -> None:
         """Look at what has come up since the last time."""
@@ -123,12 +117,12 @@ class Clocks:
     def _in_use(self, local: Local) -> Iterable[Value]:
         library = self.model.library
         process = library.process(local.process)
-        for name, counter in process.counters.items():
-            yield from numbers(counter, getattr(process, name), process.me)
+        for name, field in fields(type(process)).items():
+            yield from numbers(field, getattr(process, name), process.me)
         for item in local.inbox:
             message = library.messages[item.message]
-            for name, counter in message.counters.items():
-                yield from numbers(counter, getattr(message, name), item.sender)
+            for name, field in fields(type(message)).items():
+                yield from numbers(field, getattr(message, name), item.sender)
 
     def _find(self, key: tuple[int, ...]) -> Scales | None:
         in_use = frozenset[Value]().union(*(self._values[number] for number in key[:-1]))
@@ -161,80 +155,67 @@ class Clocks:
     def _local(self, local: Local, scales: Scales) -> Local:
         library = self.model.library
         process = library.process(local.process)
-        for name, counter in process.counters.items():
-            setattr(process, name, renumber(counter, getattr(process, name), process.me, scales))
-        inbox = self.model.arrange(tuple(self.item(item, scales) for item in local.inbox))
-        return self.model.settle(local._replace(process=library.process_number(process), inbox=inbox))
+        recount(process, reading(scales))
+        inbox = self.model.mail.arrange(tuple(self.item(item, scales) for item in local.inbox))
+        return self.model.mail.settle(local._replace(process=library.process_number(process), inbox=inbox))
 
 
-def each(value: Any, at: str, site: Site, change: Callable[[Site, int], int]) -> Any:
-    """A field with each of its numbers changed; `site` is whose it is, unless it is in a list by site."""
-    if value is None:
-        return None
-    if isinstance(value, int):
-        return change(site, value)
-    step, rest = at[:1] or "*", at[1:]
-    if step == "k":
-        return {change(site, key): content for key, content in value.items()}
-    if step == "*" and isinstance(value, Mapping):
-        return {key: each(content, rest, key, change) for key, content in value.items()}
-    if step == "*":
-        return type(value)(each(content, rest, place, change) for place, content in enumerate(value))
-    place = int(step)
-    return (*value[:place], each(value[place], rest, site, change), *value[place + 1 :])
-
-
-def numbers(counter: Counter, value: Any, owner: Site) -> list[Value]:
+def numbers(field: Field, value: Any, owner: Site) -> list[Value]:
     """The numbers in one field of a site, or of a message that it has sent."""
     found = []
 
-    def note(site: Site, number: int) -> int:
+    def note(counter: Counter, site: Site, number: int) -> int:
         if number != NEVER:
             counted = counter.counted == "all" or (counter.counted == "own" and site == owner)
             found.append(Value(_clock(counter, site), number, counted))
         return number
 
-    each(value, counter.at, owner, note)
+    field(value, owner, note)
     return found
 
 
-def renumber(counter: Counter, value: Any, owner: Site, scales: Scales) -> Any:
-    """The field as it is read on these scales."""
+def reading(scales: Scales) -> Change:
+    """Every number as it is read on these scales."""
 
-    def read(site: Site, number: int) -> int:
+    def read(counter: Counter, site: Site, number: int) -> int:
         scale = scales.get(_clock(counter, site))
         return number if scale is None or number == NEVER else scale.read(number)
 
-    return each(value, counter.at, owner, read)
+    return read
+
+
+def recount(process: Process, change: Change) -> None:
+    for name, field in fields(type(process)).items():
+        setattr(process, name, field(getattr(process, name), process.me, change))
+
+
+def recounted(message: Message, sender: Site, change: Change) -> Message:
+    found = fields(type(message)).items()
+    changes = {name: field(getattr(message, name), sender, change) for name, field in found}
+    return msgspec.structs.replace(message, **changes) if changes else message
 
 
 def renumber_by(model: Model, state: int, ahead: int) -> int:
     """The same state of a model in which everybody has counted so far already."""
-    things = []
+
+    def raised(counter: Counter, site: Site, number: int) -> int:
+        return number if number == NEVER else number + ahead
+
+    library, things = model.library, []
     for thing in model.things(state):
         if isinstance(thing, Pool):
             things.append(thing)
             continue
-        process = model.library.process(thing.process)
-        for name, counter in process.counters.items():
-            raised = each(getattr(process, name), counter.at, process.me, lambda _, n: _raised(n, ahead))
-            setattr(process, name, raised)
-        inbox = tuple(_item_by(model, item, ahead) for item in thing.inbox)
-        things.append(thing._replace(process=model.library.process_number(process), inbox=inbox))
+        process = library.process(thing.process)
+        recount(process, raised)
+        inbox = tuple(
+            item._replace(
+                message=library.message_number(recounted(library.messages[item.message], item.sender, raised))
+            )
+            for item in thing.inbox
+        )
+        things.append(thing._replace(process=library.process_number(process), inbox=inbox))
     return model.pack(things)
-
-
-def _item_by(model: Model, item: Item, ahead: int) -> Item:
-    message = model.library.messages[item.message]
-    changes = {
-        name: each(getattr(message, name), counter.at, item.sender, lambda _, n: _raised(n, ahead))
-        for name, counter in message.counters.items()
-    }
-    return item._replace(message=model.library.message_number(msgspec.structs.replace(message, **changes)))
-
-
-def _raised(number: int, ahead: int) -> int:
-    return number if number == NEVER else number + ahead
 
 
 def _clock(counter: Counter, site: Site) -> Clock:

@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from soloist.check.local import Event, Library, Local
-from soloist.check.model import Action, Model
+from soloist.check.model import Model
 from soloist.check.reductions import Space
+from soloist.check.steps import Action
 from soloist.core import INSIDE, WAITING, Process, Site, UsageError
 from soloist.core import trace as core_trace
 
@@ -188,7 +189,26 @@ def script(steps: list[Step], space: Space) -> str:
         words.append(f"k={size.k}")
     usual = setting.card.size(size.n, size.k).options
     words += [f"{name}={value}" for name, value in size.options.items() if str(value) != str(usual[name])]
-    return "\n".join([" ".join(words), *(step.command for step in steps)]) + "\n"
+    before = setting.start.steps if setting.start else ()
+    return "\n".join([" ".join(words), *before, *(step.command for step in steps)]) + "\n"
+
+
+def last(walk: Walk) -> str:
+    """The last step in words."""
+    if not walk.steps:
+        return "at the start"
+    step = walk.steps[-1]
+    match step.action:
+        case "deliver":
+            return f"site {step.site} receives {step.message} from site {step.sender}"
+        case "acquire":
+            return f"site {step.site} asks"
+        case "release":
+            return f"site {step.site} leaves"
+        case "timeout":
+            return f"the timer {step.timer} of site {step.site} runs out"
+        case other:
+            return f"{other} at site {step.site}"
 
 
 def why_waiting(walk: Walk) -> list[str]:

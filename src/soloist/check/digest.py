@@ -1,4 +1,5 @@
-"""What a class does, as a digest: its syntax tree, that of its bases, and of all functions and classes that they use.
+"""What a class does, as a digest: its syntax tree, that of its bases, and of all functions and classes that they use; and
+what is declared about it.
 
 Two classes have the same digest only if they are written alike, whatever their files and modules are called.
 Docstrings, comments and the places of lines do not count; what the names in the text stand for does.
@@ -16,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
 from hashlib import sha256
-from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from types import CodeType, FunctionType, ModuleType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import msgspec
 
@@ -29,15 +30,20 @@ IGNORED = {"ctx", "kind", "type_comment", "type_params"}
 LIBRARIES = sys.stdlib_module_names | {"msgspec"}
 """What comes from here goes by its name."""
 
+FORMS = {Annotated: "Annotated", Union: "Union", UnionType: "Union"}
+"""Types that are not the same things in every version of Python."""
+RENAMED = {"typing._TypedCacheSpecialForm": "typing._LiteralSpecialForm"}
+"""Types of values that newer versions of Python call another way, with their older names."""
+
 
 class Unreadable(Exception):
     """What runs cannot be read."""
 
 
-def digest(kind: type[Process]) -> str | None:
-    """The digest of a class as it is now; None if it cannot be read."""
+def digest(kind: type[Process], declared: msgspec.Struct | None = None) -> str | None:
+    """The digest of a class as it is now, with what is declared about it; None if it cannot be read."""
     try:
-        return sha256("\n".join(Reading(kind).lines()).encode()).hexdigest()
+        return sha256("\n".join(Reading(kind, declared).lines()).encode()).hexdigest()
     except Unreadable:
         return None
 
@@ -45,11 +51,13 @@ def digest(kind: type[Process]) -> str | None:
 class Reading:
     """A class and all that it uses, each in turn; they refer to each other by number."""
 
-    def __init__(self, kind: type) -> None:
+    def __init__(self, kind: type, declared: msgspec.Struct | None) -> None:
         self.found: list[Any] = []
         self._refer(kind)
+        self.declared = declared
 
     def lines(self) -> Iterator[str]:
+        yield self._value(self.declared and msgspec.structs.asdict(self.declared))
         for number, thing in enumerate(self.found):
             yield f"{number}: {self._class(thing) if isinstance(thing, type) else self._function(thing)}"
 
@@ -70,7 +78,7 @@ class Reading:
         for attribute in _functions(kind):
             _is_read_there(attribute, kind)
         bases = [self._refer(base) for base in kind.__mro__[1:] if base is not object]
-        values = self._value({name: getattr(kind, name) for name in _values(kind)})
+        values = self._value({name: getattr(kind, name) for name in _values(kind)} | _types(kind))
         uses = self._uses(node, vars(module), _closures(kind))
         return f"{_dump(node)} bases {bases} values {values} uses {uses}"
 
@@ -98,6 +106,9 @@ class Reading:
         return found
 
     def _value(self, value: Any) -> str:
+        if (origin := get_origin(value)) is not None:
+            name = FORMS.get(origin) or self._value(origin)
+            return f"{name}[{', '.join(map(self._value, get_args(value)))}]"
         value = inspect.unwrap(value) if callable(value) else value
         if isinstance(value, ModuleType):
             return f"module {value.__name__}"
@@ -116,7 +127,8 @@ class Reading:
             return f"{type(value).__name__} [{', '.join(map(self._value, value))}]"
         if value is None or isinstance(value, int | float | str | bytes):
             return repr(value)
-        return f"a {type(value).__module__}.{type(value).__qualname__}"
+        name = f"{type(value).__module__}.{type(value).__qualname__}"
+        return f"a {RENAMED.get(name, name)}"
 
 
 def _goes_by_name(thing: Any) -> bool:
@@ -152,10 +164,16 @@ def _functions(kind: type) -> Iterator[FunctionType]:
 def _values(kind: type) -> list[str]:
     """Its attributes that are plain values: they are what they are now, whatever the text says."""
     plain = (int, float, str, bytes, tuple)
-    named = [
+    return sorted(
         name for name, value in vars(kind).items() if isinstance(value, plain) and not name.startswith("__")
-    ]
-    return sorted({*named, *({"counters"} & vars(kind).keys())})
+    )
+
+
+def _types(kind: type) -> dict[str, Any]:
+    """The types of its fields: some say what is counted."""
+    if not issubclass(kind, msgspec.Struct):
+        return {}
+    return {field.name: field.type for field in msgspec.structs.fields(kind)}
 
 
 def _is_read_there(function: FunctionType, kind: type) -> None:

@@ -7,12 +7,13 @@ import resource
 import sys
 from array import array
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from time import monotonic, process_time
 
 import msgspec
 
-from soloist.check.parts import ALARM, DUE_COUNT, WAITING_COUNT, WRONG
+from soloist.check.parts import ALARM, DUE_COUNT, WRONG, is_stuck
 from soloist.check.reductions import Space
 from soloist.core import UsageError
 
@@ -83,6 +84,11 @@ class Graph:
     def transitions(self) -> int:
         return len(self.targets)
 
+    @cached_property
+    def most_inside(self) -> int:
+        """The most that are inside in one of its states."""
+        return max(map(self.space.model.inside, self.states))
+
     def successors(self, index: int) -> array[int]:
         self.pause()
         return self.targets[self.offsets[index] : self.offsets[index + 1]]
@@ -101,16 +107,11 @@ class Graph:
         return [self.states[i] for i in reversed(way)]
 
 
-def is_stuck(state: int) -> bool:
-    """Nothing is under way, nobody is inside, no timer runs, yet somebody waits."""
-    return bool(state & WAITING_COUNT) and not state & DUE_COUNT
-
-
 def explore(
     space: Space,
     limits: Limits | None = None,
     alarms: int = ALARM,
-    deadlock: bool = True,
+    stuck: bool = True,
     watch: Watcher | None = None,
     name: str = "search",
     since: float | None = None,
@@ -118,7 +119,7 @@ def explore(
     """Visit all states, nearest first; stop at the first that must not be, or at a limit.
 
     `alarms` are the bits that mark a state as forbidden (`TOO_MANY`, `WRONG`), and a state in which
-    somebody waits while nothing is due is forbidden too if `deadlock` says so. The seconds of the limits
+    somebody waits while nothing is due is forbidden too if `stuck` says so. The seconds of the limits
     count from `since`, or from now.
     """
     guard = Guard(limits or Limits(), watch, name, since)
@@ -127,7 +128,7 @@ def explore(
     collecting = gc.isenabled()
     gc.disable()  # a search only ever grows; looking for garbage in it costs a fifth of the time
     try:
-        _search(graph, guard, alarms | WRONG, deadlock)
+        _search(graph, guard, alarms | WRONG, stuck)
     except KeyboardInterrupt:
         graph.cut = "interrupted"
     finally:
@@ -140,14 +141,14 @@ def explore(
     return graph
 
 
-def _search(graph: Graph, guard: Guard, alarms: int, deadlock: bool) -> None:
+def _search(graph: Graph, guard: Guard, alarms: int, stuck: bool) -> None:
     """The inner loop: everything in it is done for each state or each edge."""
     states, index, parents, targets = graph.states, graph.index, graph.parents, graph.targets
     offsets, growth, follow = graph.offsets, graph.growth, graph.space.targets
     due = DUE_COUNT
     layer_end, known = 1, 1
     pause = min(PAUSE, guard.limits.states)
-    if _forbidden(states[0], alarms, deadlock):
+    if _forbidden(states[0], alarms, stuck):
         graph.alarm = 0
         return
     for here, state in enumerate(states):
@@ -161,7 +162,7 @@ def _search(graph: Graph, guard: Guard, alarms: int, deadlock: bool) -> None:
                 known += 1
                 states.append(target)
                 parents.append(here)
-                if (target & alarms or not target & due) and _forbidden(target, alarms, deadlock):
+                if (target & alarms or not target & due) and _forbidden(target, alarms, stuck):
                     targets.append(there)
                     offsets.append(len(targets))
                     graph.alarm = there
@@ -174,8 +175,8 @@ def _search(graph: Graph, guard: Guard, alarms: int, deadlock: bool) -> None:
             pause = min(known + PAUSE, max(guard.limits.states, known + 1))
 
 
-def _forbidden(state: int, alarms: int, deadlock: bool) -> bool:
-    return bool(state & alarms) or (deadlock and is_stuck(state))
+def _forbidden(state: int, alarms: int, stuck: bool) -> bool:
+    return bool(state & alarms) or (stuck and is_stuck(state))
 
 
 class Guard:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from soloist.check import properties as props
 from soloist.check.counterexample import Step, script, walk
 from soloist.check.explore import Graph
-from soloist.check.liveness import Lasso
 from soloist.check.report import Search
 
 PROVED, BOUNDED, NOT_JUDGED = "proved", "for these requests", "not judged"
@@ -31,34 +27,14 @@ class Finding(msgspec.Struct):
     cut: str = ""
     """Why the search proves nothing, if it was cut off."""
     bypass: int | None = None
-
-
-def found(graph: Graph, name: str, **what: Any) -> Finding:
-    """A finding about a graph; if the search was cut off or raised an alarm, that is the finding."""
-    finding = Finding(summary(graph, name), **what)
-    if not graph.complete:
-        finding.holds = {}
-    if graph.alarm is not None:
-        path = graph.path(graph.alarm)
-        show(finding, graph, path)
-        finding.broken, finding.reason = props.forbidden(walk(graph.space, path))
-    elif graph.cut:
-        finding.cut = cut_off(graph)
-    return finding
+    scope: str = "within these requests"
+    """For which requests that holds."""
 
 
 def show(finding: Finding, graph: Graph, path: list[int], loop: int | None = None) -> None:
     """Put a run into a finding."""
     finding.trace, finding.loop = walk(graph.space, path).steps, loop
     finding.script = script(finding.trace, graph.space)
-
-
-def starves(finding: Finding, graph: Graph, lasso: Lasso) -> None:
-    path = lasso.prefix + lasso.cycle[1:]
-    walk(graph.space, path + lasso.cycle[1:])  # what comes back once comes back again
-    show(finding, graph, path, len(lasso.prefix) - 1)
-    finding.broken, finding.cut = "starvation", ""
-    finding.reason = props.starving(walk(graph.space, path), lasso.site)
 
 
 def summary(graph: Graph, name: str) -> Search:

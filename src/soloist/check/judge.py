@@ -19,17 +19,18 @@ import msgspec
 
 from soloist.algorithms import Card
 from soloist.check import properties as props
+from soloist.check.bypass import UNBOUNDED_BYPASS, bypass
 from soloist.check.counterexample import script, walk
 from soloist.check.declared import withheld
-from soloist.check.explore import CutOff, Graph, Limits, Progress, Watcher, explore, memory_used
-from soloist.check.finding import BOUNDED, NOT_JUDGED, PROVED, Finding, found, show, starves
-from soloist.check.liveness import UNBOUNDED_BYPASS, bypass, in_order, livelocked, starvation
-from soloist.check.model import WrongStart
-from soloist.check.parts import TOO_MANY
-from soloist.check.passes import Companion, Job, can_run_beside
-from soloist.check.reductions import REDUCTIONS, Space, chosen
+from soloist.check.explore import CutOff, Graph, Limits, Progress, Watcher, memory_used
+from soloist.check.finding import NOT_JUDGED, PROVED, Finding
+from soloist.check.graphs import in_order
+from soloist.check.passes import MAIN, Companion, Job, can_run_beside, found
+from soloist.check.properties.error import Error
+from soloist.check.reductions import REDUCTIONS, chosen
 from soloist.check.report import Report, Vacuity, WorstCase
 from soloist.check.setting import UNBOUNDED, setting
+from soloist.check.start import WrongStart
 from soloist.check.worst import MEASURES, worst
 from soloist.core import Phase, unknown
 
@@ -91,9 +92,9 @@ class Judge:
             graph = self._main()
             if self._goes_on():
                 self._judge(graph)
-            if self._goes_on() and self._remembers():
+            if self._goes_on() and self.job.remembered:
                 self._take(self._history())
-            if self._goes_on() and "starvation" in self.properties and self.job.endless_states:
+            if self._goes_on() and self.job.judged_endlessly and self.job.endless_states:
                 self._take(self.job.endless(self.watch), optional=True)
             if self._goes_on() and measure:
                 self._worst(graph, measure)
@@ -102,8 +103,8 @@ class Judge:
         except KeyboardInterrupt:
             self._give_up("interrupted while the graph was judged")
         except WrongStart as wrong:
-            self.report.verdict, self.report.property = VIOLATED, "error"
-            self.report.properties["error"], self.report.reason = VIOLATED, f"at the start: {wrong}"
+            self.report.verdict, self.report.property = VIOLATED, Error.name
+            self.report.properties[Error.name], self.report.reason = VIOLATED, f"at the start: {wrong}"
         except CutOff as cut:
             self._give_up(
                 f"all states were visited, but judging them was cut off at {cut}: this proves nothing"
@@ -130,42 +131,32 @@ class Judge:
     # Searches.
 
     def _main(self) -> Graph:
-        graph = self._search()
+        graph = self.job.main(self._look_up)
         reordered = graph.space.receiver or graph.space.early
         if graph.complete and reordered and in_order(graph) is None:
             # A run that never ends might put off for ever what these reductions take later.
             self.reductions -= {"receiver", "early"}
             self.job = msgspec.structs.replace(self.job, reductions=self.reductions)
             self._dismiss()
-            graph = self._search()
-        model, report = graph.space.model, self.report
+            graph = self.job.main(self._look_up)
+        report = self.report
         report.states, report.transitions, report.growth = len(graph.states), graph.transitions, graph.growth
-        report.max_inside = max(map(model.inside, graph.states))
+        report.max_inside = graph.most_inside
         report.vacuity = vacuity(graph)
-        judged = {name: PROVED for name in ("exclusion", "error", "deadlock") if name in self.properties}
-        self._take(found(graph, "main search", holds=judged))
+        judged = {each.name: PROVED for each in props.among(self.properties) if each.on_the_way}
+        self._take(found(graph, MAIN, holds=judged))
         return graph
-
-    def _search(self) -> Graph:
-        alarms = TOO_MANY if "exclusion" in self.properties else 0
-        deadlock = "deadlock" in self.properties
-        space = Space(self.setting, self.reductions)
-        job = self.job
-        return explore(space, job.limits, alarms, deadlock, self._look_up, "main search", job.since)
 
     def _look_up(self, progress: Progress) -> None:
         if self.watch:
             self.watch(progress)
-        if not self.companion and progress.states >= LARGE and self._remembers() and can_run_beside():
+        if not self.companion and progress.states >= LARGE and self.job.remembered and can_run_beside():
             self.companion = Companion(self.job.remembering)
 
     def _dismiss(self) -> None:
         if self.companion:
             self.companion.dismiss()
         self.companion = None
-
-    def _remembers(self) -> bool:
-        return bool(self.properties & set(props.HISTORY))
 
     def _history(self) -> Finding:
         finding = self.companion.finding() if self.companion else None
@@ -175,21 +166,14 @@ class Judge:
 
     def _judge(self, graph: Graph) -> None:
         """What only the whole graph can tell."""
-        finding = found(graph, "main search")
-        most = min(self.setting.size.k, self.setting.requesters)
-        if "capacity" in self.properties and self.report.max_inside < most:
-            finding.broken = "capacity"
-            finding.reason = f"{self.report.max_inside} inside at most, though {most} may be together"
-        elif "livelock" in self.properties and (lost := livelocked(graph)) is not None:
-            show(finding, graph, graph.path(lost))
-            finding.broken, finding.reason = "livelock", props.livelock(walk(graph.space, graph.path(lost)))
-        elif "starvation" in self.properties and in_order(graph) is None and (lasso := starvation(graph)):
-            starves(finding, graph, lasso)
+        finding = found(graph, MAIN)
+        for each in props.among(self.properties):
+            if each.on_graph:
+                each.judge(graph, finding)
+            if finding.broken:
+                finding.holds = {}
+                break
         else:
-            finding.holds = {name: PROVED for name in ("capacity", "livelock") if name in self.properties}
-            if "starvation" in self.properties:
-                finding.holds["starvation"] = BOUNDED
-                finding.how["starvation"] = "sites that never stop asking were not tried (--endless)"
             finding.bypass = bypass(graph)
         self._take(finding, repeated=True)
 
@@ -204,7 +188,8 @@ class Judge:
         report.how.update({name: how for name, how in finding.how.items() if name in report.properties})
         if optional and finding.cut and not finding.broken:
             at = finding.search.cut or finding.cut
-            report.how["starvation"] = f"where sites never stop asking the search was cut off at {at}"
+            said = f"where sites never stop asking the search was cut off at {at}"
+            report.how.update({each.name: said for each in self.job.judged_endlessly})
         if finding.broken:
             report.verdict, report.property, report.reason = VIOLATED, finding.broken, finding.reason
             report.properties[finding.broken] = VIOLATED
@@ -212,11 +197,9 @@ class Judge:
             report.trace, report.loop, report.script = finding.trace, finding.loop, finding.script
         elif finding.cut and not (optional and finding.search.cut != "interrupted"):
             report.verdict, report.reason = INCOMPLETE, finding.cut
-        if finding.broken == "starvation":
-            finding.bypass = UNBOUNDED_BYPASS
         if finding.bypass is not None:
             report.bypass_bound = "unbounded" if finding.bypass == UNBOUNDED_BYPASS else finding.bypass
-            report.bypass_scope = _scope(finding) if optional else "within these requests"
+            report.bypass_scope = finding.scope
 
     def _worst(self, graph: Graph, measure: str) -> None:
         case = worst(graph, measure)
@@ -224,11 +207,6 @@ class Judge:
         report.worst = WorstCase(measure, case.cost, case.site)
         report.trace, report.loop = walk(graph.space, case.states).steps, case.loop
         report.script = script(report.trace, graph.space)
-
-
-def _scope(finding: Finding) -> str:
-    how = finding.how.get("starvation", "")
-    return how if "again" in how else "requests without end"
 
 
 def blank(job: Job) -> Report:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from soloist.check.declarations import Declaration
 from soloist.core import Message, Outbox, Phase, Port, Process, ProtocolError, Site, encode
 
 
@@ -100,10 +101,11 @@ class Outcome(NamedTuple):
 class Library:
     """All processes and messages seen so far, by number, and the local steps between them."""
 
-    def __init__(self, kind: type[Process], settle: bool = False) -> None:
+    def __init__(self, kind: type[Process], declared: Declaration) -> None:
         self.kind = kind
-        self._settlers = tuple(kind.settled.items()) if settle else ()
-        self._mail_settlers = tuple(kind.settled_mail.items()) if settle else ()
+        self._settlers = tuple(declared.settled.items())
+        self._mail_settlers = tuple(declared.settled_mail.items())
+        self._is_void = declared.void
         self.settles_mail = bool(self._mail_settlers)
         self._settled_mail: dict[tuple[int, Site, int], int] = {}
         self._void: dict[tuple[int, Site, int], bool] = {}
@@ -161,7 +163,8 @@ class Library:
         key = (process, sender, message)
         known = self._void.get(key)
         if known is None:
-            known = self._void[key] = self.process(process).void(sender, self.messages[message])
+            assert self._is_void
+            known = self._void[key] = self._is_void(self.process(process), sender, self.messages[message])
         return known
 
     def kinds_delivered(self) -> set[type[Message]]:

@@ -28,6 +28,11 @@ WRONG = 1 << 48
 ALARM = TOO_MANY | WRONG
 
 
+def is_stuck(state: int) -> bool:
+    """Nothing is under way, nobody is inside, no timer runs, yet somebody waits."""
+    return bool(state & WAITING_COUNT) and not state & DUE_COUNT
+
+
 class Pool(NamedTuple):
     """What belongs to no site: the faults still allowed, and who was served last."""
 
@@ -113,12 +118,3 @@ def spend(pool: Pool, budget: str) -> Pool | None:
     if not left:
         return None
     return pool._replace(faults=left - 1) if budget == "faults" else pool._replace(crashes=left - 1)
-
-
-def serve(pool: Pool, site: Site, stamp: tuple[int, Site] | None) -> Pool:
-    if stamp is None:
-        return pool._replace(wrong=f"timestamp: site {site} enters without a timestamp")
-    if pool.served is not None and stamp <= pool.served:
-        wrong = f"timestamp: site {site} enters with {stamp} after {pool.served} has been served"
-        return pool._replace(wrong=wrong)
-    return pool._replace(served=stamp)

@@ -5,24 +5,29 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable
+from functools import reduce
 from multiprocessing.connection import Connection
-from typing import NamedTuple
+from operator import or_
+from typing import Any, NamedTuple
 
 import msgspec
 
 from soloist.check import properties as props
+from soloist.check.bypass import bypass
+from soloist.check.counterexample import walk
+from soloist.check.counters import counters
+from soloist.check.declarations import has_counters
 from soloist.check.declared import withheld
-from soloist.check.explore import CutOff, Limits, Watcher, explore
-from soloist.check.finding import PROVED, Finding, found, starves
+from soloist.check.explore import CutOff, Graph, Limits, Watcher, explore
+from soloist.check.finding import PROVED, Finding, cut_off, show, summary
 from soloist.check.history import History
-from soloist.check.liveness import bypass, starvation
-from soloist.check.parts import TOO_MANY
+from soloist.check.properties._property import Property
 from soloist.check.reductions import Space
 from soloist.check.setting import Setting
 from soloist.check.trial import passes
 from soloist.core import UsageError
 
-WITH_HISTORY, ENDLESS = "with history", "endless search"
+MAIN, WITH_HISTORY, ENDLESS = "main search", "with history", "endless search"
 
 
 LIVELY = 2
@@ -56,14 +61,37 @@ class Job(msgspec.Struct, frozen=True):
     since: float
     """When the check began: its seconds count from there."""
 
+    @property
+    def alarms(self) -> int:
+        """The bits of states that must not be."""
+        return reduce(or_, (each.alarm for each in props.among(self.properties)), 0)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether states must not be in which somebody waits and nothing is due."""
+        return any(each.stuck for each in props.among(self.properties))
+
+    @property
+    def remembered(self) -> list[Property]:
+        """Promises about the past of a run."""
+        return [each for each in props.among(self.properties) if each.remembers]
+
+    @property
+    def judged_endlessly(self) -> list[Property]:
+        return [each for each in props.among(self.properties) if each.endless]
+
+    def main(self, watch: Watcher | None = None) -> Graph:
+        space = Space(self.setting, self.reductions)
+        return explore(space, self.limits, self.alarms, self.stuck, watch, MAIN, self.since)
+
     def remembering(self, watch: Watcher | None = None) -> Finding:
         """Promises about the past of a run: order and fence."""
-        wanted = {name: name in self.properties for name in props.HISTORY}
-        space = Space(self.setting, self.reductions, History(sites=self.setting.size.n, **wanted))
+        ghosts = tuple(each.ghost(self.setting.size.n) for each in self.remembered)
+        space = Space(self.setting, self.reductions, History(ghosts))
         graph = explore(
-            space, self.limits, alarms=0, deadlock=False, watch=watch, name=WITH_HISTORY, since=self.since
+            space, self.limits, alarms=0, stuck=False, watch=watch, name=WITH_HISTORY, since=self.since
         )
-        return found(graph, WITH_HISTORY, holds={name: PROVED for name in props.HISTORY if wanted[name]})
+        return found(graph, WITH_HISTORY, holds={each.name: PROVED for each in self.remembered})
 
     def endless(self, watch: Watcher | None = None) -> Finding:
         """Starvation, where whoever asks never stops asking. If there are too many states, a part of these runs is
@@ -92,7 +120,7 @@ class Job(msgspec.Struct, frozen=True):
     def _is_numbered(self, trust: bool = False) -> bool:
         """Whether requests are numbered site by site, so that a third site may be told of them late: they pile up."""
         process = self.setting.card.process
-        numbered = any(counter.per_site for counter in process.counters.values())
+        numbered = has_counters(process) and any(counter.per_site for counter in counters(process))
         return numbered and self.setting.size.n > 2 and (trust or not withheld(process))
 
     def _endless(self, asking: Asking, watch: Watcher | None, trust: bool = False) -> Finding:
@@ -101,24 +129,34 @@ class Job(msgspec.Struct, frozen=True):
         )
         most = self.endless_states // 2 if asking.lively else self.endless_states
         limits = msgspec.structs.replace(self.limits, states=min(max(most, 1), self.limits.states))
-        alarms = TOO_MANY if "exclusion" in self.properties else 0
         space = Space(setting, self.reductions - {"receiver", "early"}, trust=trust)
-        graph = explore(
-            space, limits, alarms, "deadlock" in self.properties, watch, ENDLESS, since=self.since
-        )
-        finding = found(graph, ENDLESS)
+        graph = explore(space, limits, self.alarms, self.stuck, watch, ENDLESS, since=self.since)
+        finding = found(graph, ENDLESS, scope="requests without end")
         if finding.broken or graph.cut == "interrupted":
             return finding
         try:
-            lasso = starvation(graph)
-            if lasso is not None:
-                starves(finding, graph, lasso)
-            elif not graph.cut:
+            for each in self.judged_endlessly:
+                each.judge_endless(graph, finding, str(asking))
+            if not finding.broken and not graph.cut:
                 finding.bypass = bypass(graph)
-                finding.holds["starvation"], finding.how["starvation"] = PROVED, str(asking)
+                finding.scope = str(asking) if asking.patient else finding.scope
         except CutOff as cut:
             finding.cut = f"judging was cut off at {cut}"
         return finding
+
+
+def found(graph: Graph, name: str, **what: Any) -> Finding:
+    """A finding about a graph; if the search was cut off or raised an alarm, that is the finding."""
+    finding = Finding(summary(graph, name), **what)
+    if not graph.complete:
+        finding.holds = {}
+    if graph.alarm is not None:
+        path = graph.path(graph.alarm)
+        show(finding, graph, path)
+        finding.broken, finding.reason = props.forbidden(walk(graph.space, path))
+    elif graph.cut:
+        finding.cut = cut_off(graph)
+    return finding
 
 
 class Companion:

@@ -4,11 +4,11 @@ messages   An inbox is a multiset (any order) or one queue per link (FIFO): the 
            from different senders was put there is forgotten.
 values     Values that no later step can tell apart become one: a timestamp that is not read before it
            is written again, the order of a list that only decides in which order different sites
-           are written to, a timestamp under way that its receiver has overtaken. The algorithm declares
-           them (`Process.settled`, `Process.settled_mail`). Where requests have no end, a message that does
-           nothing whenever it is received is gone at once (`Process.void`; without FIFO and without faults).
+           are written to, a timestamp under way that its receiver has overtaken. They are declared
+           (`Declaration.settled`, `Declaration.settled_mail`). Where requests have no end, a message that does
+           nothing whenever it is received is gone at once (`Declaration.void`; without FIFO and without faults).
 clocks     Counting starts anew at the least value in use, so states that differ only in where counting
-           started become one. What is a counter the algorithm declares (`Counter`); it is not guessed.
+           started become one. What is a counter the types of the fields say (`Counter`); it is not guessed.
            See `clocks`.
 receiver   Partial-order reduction: a waiting site that has mail on every link, none of which lets it
            in, is taken alone. Whatever the others do meanwhile only joins queues behind that mail, so
@@ -18,10 +18,10 @@ receiver   Partial-order reduction: a waiting site that has mail on every link, 
            (FIFO links without faults only: elsewhere new mail could come first.)
 early      Partial-order reduction too, under the same conditions: a message whose receipt sends nothing,
            lets nobody in, and comes to the same before or after whatever else may happen at its receiver
-           is received at once, and the states in between are not kept. The algorithm declares which
-           messages these are (`Process.early`).
+           is received at once, and the states in between are not kept. Which messages these are
+           is declared (`Declaration.early`).
 
-What an algorithm declares counts only for the code that it was proved for: see `declared`. Of any other class
+What is declared about an algorithm counts only for the code that it was proved for: see `declared`. Of any other class
 `values`, `clocks` and `early` are left out as far as they rely on a declaration.
 """
 
@@ -30,13 +30,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from soloist.check.clocks import Clocks
+from soloist.check.declarations import declaration, has_counters
 from soloist.check.declared import withheld
 from soloist.check.history import History
 from soloist.check.local import Item, Local
-from soloist.check.model import Action, Model, Move
+from soloist.check.model import Model
 from soloist.check.parts import ALARM, FIELD, LEFT_COUNT, Pool, Thing
 from soloist.check.setting import Setting
-from soloist.core import Process, Site, unknown
+from soloist.check.steps import Action, Move
+from soloist.core import Site, unknown
 
 REDUCTIONS = ("messages", "values", "clocks", "receiver", "early")
 
@@ -108,12 +110,12 @@ class Space:
     def follow(self, item: Item, site: Site, target: int) -> Item | None:
         """What becomes of a message under way to a site that is not received in a step, given where the step leads
         to (before it is `normal`); None if it is gone, since it does nothing any more."""
-        kept = self.model.kept(self._process(target, site), item)
+        kept = self.model.mail.kept(self._process(target, site), item)
         scales = self.clocks.scales(target) if self.clocks else None
         if kept is None or scales is None:
             return kept
         assert self.clocks
-        return self.model.kept(self._process(self.normal(target), site), self.clocks.item(kept, scales))
+        return self.model.mail.kept(self._process(self.normal(target), site), self.clocks.item(kept, scales))
 
     def _process(self, state: int, site: Site) -> int:
         process: int = self.model.things(state)[site].process
@@ -126,12 +128,13 @@ class Space:
         messages = other.library.messages
         inbox = tuple(i._replace(message=library.message_number(messages[i.message])) for i in thing.inbox)
         number = library.process_number(other.library.process(thing.process))
-        return self.model.settle(thing._replace(process=number, inbox=self.model.arrange(inbox)))
+        return self.model.mail.settle(thing._replace(process=number, inbox=self.model.mail.arrange(inbox)))
 
 
 def counts(setting: Setting) -> bool:
-    """Whether the algorithm has counters at all."""
-    return all(process.counts() for process in setting.card.start(setting.size))
+    """Whether the algorithm has counters at all, with so many sites and these options."""
+    kind = setting.card.process
+    return has_counters(kind) and all(map(declaration(kind).counts, setting.card.start(setting.size)))
 
 
 def orderly(setting: Setting) -> bool:
@@ -141,7 +144,7 @@ def orderly(setting: Setting) -> bool:
 
 def hurries(setting: Setting) -> bool:
     """Whether the algorithm says what may arrive early, and the order of links can be relied on."""
-    return orderly(setting) and setting.card.process.early is not Process.early
+    return orderly(setting) and declaration(setting.card.process).early is not None
 
 
 class Receiver:
@@ -175,6 +178,7 @@ class Early:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self.declared = declaration(model.setting.card.process).early
         self.known: list[dict[int, tuple[list[Move], list[Move]]]] = [{} for _ in range(model.n)]
 
     def step(self, state: int) -> tuple[Action, int] | None:
@@ -199,12 +203,17 @@ class Early:
         local: Local = model.parts[site].things[number]
         contents = [library.messages[item.message] for item in local.inbox]
         quiet = over and not any(type(message) in library.asking for message in contents)
-        news = {item.sender for item in model.deliverable(local) if item.known & ~local.known}
+        news = {item.sender for item in model.mail.deliverable(local) if item.known & ~local.known}
         return [
             move
             for move in model.moves[site][number]
             if (action := move[2]).event == "deliver"
             and not (action.sent or action.entered or action.choices or move[1])
             and (quiet or action.sender not in news)
-            and library.process(local.process).early(action.sender, library.messages[action.message], quiet)
+            and self._is_early(local, action, quiet)
         ]
+
+    def _is_early(self, local: Local, action: Action, quiet: bool) -> bool:
+        library = self.model.library
+        process, message = library.process(local.process), library.messages[action.message]
+        return self.declared is not None and self.declared(process, action.sender, message, quiet)

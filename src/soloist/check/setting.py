@@ -9,6 +9,7 @@ import msgspec
 
 from soloist.algorithms import Card, Size
 from soloist.core import UsageError, unknown
+from soloist.views.prefix import Prefix
 
 Channels = Literal["fifo", "any"]
 Restart = Literal["never", "snapshot", "fresh"]
@@ -41,6 +42,8 @@ class Setting(msgspec.Struct, frozen=True):
 
     lively: int = 0
     """If not 0: the others ask at most so often while a site that may ask is idle (keeps some more spaces finite)."""
+    start: Prefix | None = None
+    """Where it starts, if not at the beginning."""
 
     @property
     def faulty(self) -> bool:

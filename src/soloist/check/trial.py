@@ -16,11 +16,13 @@ from itertools import islice
 from random import Random
 
 from soloist.check.clocks import renumber_by
+from soloist.check.declarations import declaration
 from soloist.check.explore import explore
 from soloist.check.history import History
-from soloist.check.model import Action, Model
+from soloist.check.model import Model
 from soloist.check.reductions import Early, Space
 from soloist.check.setting import Setting
+from soloist.check.steps import Action
 
 QUOTIENTS = ("messages", "values", "clocks")
 STATES, STEPS = 2000, 400
@@ -62,7 +64,7 @@ def strays(what: Setting, steps: int, seed: int, ahead: int = 0) -> Iterator[str
         image = set()
         for action, target in actions:
             there = space.recognise(raw, target)
-            if not (space.model.drops and is_void(raw, state, action)):
+            if not (space.model.mail.drops and is_void(raw, state, action)):
                 image.add(there)
             elif there != here or action.sent or action.entered:
                 yield f"{action} does something"
@@ -77,8 +79,9 @@ def strays(what: Setting, steps: int, seed: int, ahead: int = 0) -> Iterator[str
 def is_void(model: Model, state: int, action: Action) -> bool:
     if action.event != "deliver":
         return False
-    process = model.process(state, action.site)
-    return process.void(action.sender, model.library.messages[action.message])
+    void = declaration(model.setting.card.process).void
+    process, message = model.process(state, action.site), model.library.messages[action.message]
+    return void is not None and void(process, action.sender, message)
 
 
 def hasty(what: Setting, history: History | None = None) -> Iterator[str]:

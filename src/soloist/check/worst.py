@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection
 import msgspec
 
 from soloist.check.explore import Graph
-from soloist.check.liveness import components, waiting_states
+from soloist.check.graphs import components, waiting_states
 from soloist.core import Site, unknown
 
 MEASURES = ("messages", "wait")

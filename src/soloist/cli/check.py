@@ -20,6 +20,7 @@ from soloist.check.explore import Watcher
 from soloist.check.judge import ENDLESS_STATES
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
+from soloist.cli.check_carry import run_carry
 from soloist.cli.check_views import run_views
 from soloist.cli.output import print_json, write_text
 from soloist.core import UsageError, unknown
@@ -29,10 +30,16 @@ Names = list[str] | None
 
 def check(
     name: Annotated[
-        str, typer.Argument(help="The algorithm; `soloist algorithms` lists them. `views`: membership.")
+        str,
+        typer.Argument(
+            help="The algorithm; `soloist algorithms` lists them. `views`: membership. `carry`: held locks in a new epoch."
+        ),
     ],
     settings: Annotated[
-        Names, typer.Argument(metavar="[SETTING]...", help="With `views`: these settings only.")
+        Names,
+        typer.Argument(
+            metavar="[NAME]...", help="With `views`: these settings only; with `carry`: these algorithms."
+        ),
     ] = None,
     nodes: arg.Nodes = 3,
     rounds: Annotated[
@@ -86,7 +93,9 @@ def check(
         Path | None,
         typer.Option("--trace", metavar="FILE", help="Write the run that is shown as a script of commands."),
     ] = None,
-    all: Annotated[bool, typer.Option("--all", help="With `views`: the large settings, too.")] = False,
+    all: Annotated[
+        bool, typer.Option("--all", help="With `views` and `carry`: the large settings, too.")
+    ] = False,
     json: arg.Json = False,
 ) -> None:
     """Prove an algorithm for a small system, or show the shortest way it fails.
@@ -108,6 +117,8 @@ def check(
         soloist check ricart-agrawala --nodes 2 --rounds 1 --printed
 
         soloist check views epochs voters-change
+
+        soloist check carry naimi-trehel kakugawa
     """
     if faults is not None and not loss and not duplicate:
         raise UsageError("--faults counts losses and duplications; add --loss or --duplicate")
@@ -115,8 +126,13 @@ def check(
     if name == "views":
         with watcher(json) as watch:
             run_views(settings or [], all, limits, json, watch)
+    if name == "carry":
+        with watcher(json) as watch:
+            run_carry(settings or [], all, limits, json, watch)
     if settings or all:
-        raise UsageError(f"only `views` has settings; leave out {' '.join(settings or ['--all'])}")
+        raise UsageError(
+            f"only `views` and `carry` have settings; leave out {' '.join(settings or ['--all'])}"
+        )
     card = find_printed(name) if printed else find(name)
     with watcher(json) as watch:
         report = run_check(

@@ -16,6 +16,7 @@ import typer
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
 from soloist.core import UsageError
+from soloist.durations import duration
 from soloist.net.errors import LockError
 from soloist.net.link.wire import LockState
 from soloist.net.service import keys as key_files
@@ -23,7 +24,6 @@ from soloist.net.service import logs, runner
 from soloist.net.service.client import ControlClient, choose
 from soloist.net.service.config import Config, Member, load
 from soloist.net.service.dialogue import Holders, Status
-from soloist.network import duration
 
 DEFAULT_CONFIGS = (Path("cluster.toml"), Path("/etc/soloist/cluster.toml"))
 T = TypeVar("T")
@@ -176,10 +176,22 @@ def status(config: ConfigFile = None, name: NodeName = None, json: Json = False)
     print_json(without_number(found)) if json else print_status(found)
 
 
+def membership(found: Status) -> str:
+    """Who votes, and how many of them may still fail before nobody is let in any more."""
+    if not found.voters:
+        return f"epoch {found.epoch}, no lease: one crash stops it" if found.epoch else ""
+    heard = sum(found.voters.values())
+    spare = heard - (len(found.voters) // 2 + 1)
+    names = ", ".join(name if here else f"{name} (not heard)" for name, here in found.voters.items())
+    left = f"{spare} may still fail" if spare >= 0 else "too few are heard"
+    return f"epoch {found.epoch}, lease {found.lease:g} s, voters {names}: {left}"
+
+
 def print_status(found: Status) -> None:
     facts = {
         "node": f"{found.node}, process {found.pid}, up {found.uptime:.0f} s",
         "algorithms": f"{found.algorithm} for locks, {found.semaphore_algorithm} for semaphores",
+        "membership": membership(found),
         "entries": str(found.entries),
         "messages": f"{found.messages_sent} sent, {found.messages_received} received",
         "reconnects": str(found.reconnects),

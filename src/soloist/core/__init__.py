@@ -1,17 +1,22 @@
-"""Messages, processes, ports, traces and errors: what every layer above agrees on."""
+"""Messages, the numbers in them, processes, ports, traces and errors: what every layer above agrees on."""
 
+from soloist.core.counter import Clock, Counter, HeardNumber, MyClock, MyNumber, Number, Stamp
 from soloist.core.errors import PropertyViolated, ProtocolError, SoloistError, UsageError, unknown
-from soloist.core.message import NEVER, Counter, Message, Site, encode, scalar_words, words
+from soloist.core.message import Message, Site, encode, scalar_words, words
 from soloist.core.port import Port
 from soloist.core.process import IDLE, INSIDE, WAITING, Outbox, Phase, Process, Send, on
 
 __all__ = [
     "IDLE",
     "INSIDE",
-    "NEVER",
     "WAITING",
+    "Clock",
     "Counter",
+    "HeardNumber",
     "Message",
+    "MyClock",
+    "MyNumber",
+    "Number",
     "Outbox",
     "Phase",
     "Port",
@@ -21,6 +26,7 @@ __all__ = [
     "Send",
     "Site",
     "SoloistError",
+    "Stamp",
     "UsageError",
     "encode",
     "on",

@@ -7,14 +7,14 @@ nothing but its fields, and their msgpack bytes are its snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from typing import Any, ClassVar, Self, TypeVar
 
 import msgspec
 
 from soloist.core.errors import ProtocolError
-from soloist.core.message import Counter, Message, Site
+from soloist.core.message import Message, Site
 
 
 class Phase(IntEnum):
@@ -62,11 +62,6 @@ class Process(msgspec.Struct, kw_only=True, array_like=True):
     out: Outbox = msgspec.field(default_factory=Outbox)
 
     handlers: ClassVar[dict[type[Message], Callable[[Any, Site, Any], None]]] = {}
-    counters: ClassVar[Mapping[str, Counter]] = {}
-    settled: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
-    """What a field may be taken to be where no later step can tell the difference: for the checker."""
-    settled_mail: ClassVar[Mapping[str, Callable[[Any, Site, Any], Any]]] = {}
-    """The same for a field of a message under way to this process, given the process, sender and message."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -127,25 +122,6 @@ class Process(msgspec.Struct, kw_only=True, array_like=True):
     def choose(self, options: Sequence[Any]) -> Any:
         """A free choice: seeded in the simulator, every branch in the checker."""
         return self.out.choose(options)
-
-    # What the checker may rely on (and tests).
-
-    def early(self, j: Site, m: Message, quiet: bool) -> bool:
-        """Whether it makes no difference if `m`, the next from `j`, is received now or later.
-
-        It sends nothing, and leads to the same state before or after anything else that may happen here.
-        If it is one of several that have to come before this site may enter, the others (those from other
-        senders) send nothing either. `quiet`: nobody asks any more, and no request is under way to this site.
-        """
-        return False
-
-    def void(self, j: Site, m: Message) -> bool:
-        """Whether `m`, from `j`, does nothing at all whenever it is received, now or later."""
-        return False
-
-    def counts(self) -> bool:
-        """Whether `counters` are what they are said to be, for so many sites and with these options."""
-        return bool(self.counters)
 
     # What every algorithm needs to know.
 

@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Self
 
+import msgspec
+
 from soloist.algorithms import Card, find
 from soloist.core import UsageError
 from soloist.net import registry
@@ -50,7 +52,8 @@ class Node(Life):
     `peers` maps the name of every member, this one included, to its address: `host:port` or `unix:/path`. All
     members must be given the same. Beyond this host, `tls` or `secret` is required (or `insecure=True`).
     Nodes of one user on one host take a shortcut beside their ports (see `soloist.net.link.shortcut`); with
-    `shortcut=False` they use TCP as all others do.
+    `shortcut=False` they use TCP as all others do. With a lease, a node with peers on other hosts has a sentinel: a
+    tiny child that tells them when this process has ended; with `sentinel=False` they wait for its lease.
     """
 
     def __init__(
@@ -69,13 +72,15 @@ class Node(Life):
         insecure: bool = False,
         locality: int = 1,
         shortcut: bool = True,
+        sentinel: bool = True,
     ) -> None:
         if name not in peers:
             raise UsageError(f"node {name!r} is not among its peers: {', '.join(sorted(peers))}")
-        terms = check_lease(lease, tls)
+        terms = check_lease(lease)
         if locality < 0:
             raise UsageError(f"locality must not be negative, but is {locality}")
         super().__init__(name)
+        self.lease = lease
         self.lock_card, self.semaphore_card = _card(algorithm, "1"), _card(semaphore_algorithm, "K")
         if terms and data_dir is None and not isinstance(transport, MemoryTransport):
             data_dir = default_directory(cluster, name)
@@ -97,9 +102,8 @@ class Node(Life):
         self.observers, self.stats = self.table.observers, self.outgoing.stats
         algorithms = f"{algorithm} {semaphore_algorithm}"
         who = Who(cluster, name, algorithms, tuple(sorted(peers)), incarnation(), origin=0)
-        self._membership = (
-            partial(begin_membership, who, terms, peers, board, self.transport) if terms else None
-        )
+        self._membership = partial(begin_membership, terms, peers, board, self.transport) if terms else None
+        self._sentinel = sentinel
         self.beginning = board.lobby = Beginning(who, self.outgoing.say, self._begin)
         self._reminder: asyncio.TimerHandle | None = None
         registry.guard(self)
@@ -114,6 +118,13 @@ class Node(Life):
         """The first half of all fences; 0 until the cluster has begun."""
         return self.table.epoch
 
+    def serve_others(self) -> None:
+        """Other processes will use the locks of this node, and go on when it dies: call it before `start`.
+
+        Then nobody takes the end of this process for a proof that nothing is held here any more.
+        """
+        self.beginning.who = msgspec.structs.replace(self.beginning.who, serves=True)
+
     # Life.
 
     async def start(self) -> Self:
@@ -125,7 +136,9 @@ class Node(Life):
         above = max(by_clock(), self._data.open() if self._data else 0)
         try:
             if self._membership:
-                self.beginning = self.board.lobby = self._membership(self._data)
+                self.beginning = self.board.lobby = self._membership(
+                    self.beginning.who, self._sentinel, self._data
+                )
             self.beginning.begin_above(above)
             await self.transport.start(self.board.receive, self.beginning)
         except BaseException:

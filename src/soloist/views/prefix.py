@@ -24,12 +24,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from soloist.algorithms import Card, Size
-from soloist.core import INSIDE, Message, Outbox, Port, Process, Send, Site, UsageError
+from soloist.algorithms import Card
+from soloist.core import Message, Outbox, Port, Process, Send, Site, UsageError
 from soloist.core.process import first
 
 Slots = tuple[int | None, ...]
@@ -78,7 +78,7 @@ def _prefix(card: Card, n: int, k: int, slots: Slots, options: tuple[tuple[str, 
         fresh.perform(port.begin())
     found = seated(fresh, (), slots)
     if found is None:
-        raise UsageError(f"{card.name} with {_size(size)} cannot have {len(slots)} holders inside together")
+        raise UsageError(f"{card.name} with {n} sites and K = {k} cannot have {len(slots)} inside together")
     return found
 
 
@@ -89,22 +89,29 @@ def seated(system: System, taken: tuple[Site, ...], slots: Slots) -> Prefix | No
     slot, *rest = slots
     n = len(system.ports)
     wish = () if slot is None else (slot % n,)
+    before = system.remember()
     for site in dict.fromkeys((*wish, *range(n))):
         if site not in taken:
-            then = system.copy()
-            if then.enter(site, slot) and (found := seated(then, (*taken, site), tuple(rest))):
+            if system.enter(site, slot) and (found := seated(system, (*taken, site), tuple(rest))):
                 return found
+            system.go_back(before)
     return None
 
 
-def _size(size: Size) -> str:
-    return f"{size.n} sites and K = {size.k}"
+class Moment(NamedTuple):
+    """A system as it was."""
+
+    snapshots: tuple[bytes, ...]
+    mail: tuple[Flight, ...]
+    timers: Mapping[tuple[Site, str], float]
+    steps: int
 
 
 class System:
     """All sites of an algorithm in one place, and what they have under way."""
 
     def __init__(self, processes: Sequence[Process]) -> None:
+        self.kind = type(processes[0])
         self.out = Outbox(self._choose)
         self.ports = [Port(process, self.out) for process in processes]
         self.mail: deque[Flight] = deque()
@@ -113,17 +120,30 @@ class System:
         self._wish: int | None = None
         """The slot that is asked for in this step, if one is."""
         self._answers: list[str] = []
+        self._snapshots = [b""] * len(processes)
+        self._changed = set(range(len(processes)))
+        """Sites that have taken a step since their snapshot."""
 
-    def copy(self) -> System:
+    def remember(self) -> Moment:
         """So that a try can be given up."""
-        kind = type(self.ports[0].process)
-        other = System([_decoder(kind).decode(port.process.snapshot()) for port in self.ports])
-        other.mail, other.timers, other.steps = deque(self.mail), dict(self.timers), list(self.steps)
-        return other
+        for site in self._changed:
+            self._snapshots[site] = self.ports[site].process.snapshot()
+        self._changed.clear()
+        return Moment(tuple(self._snapshots), tuple(self.mail), dict(self.timers), len(self.steps))
+
+    def go_back(self, then: Moment) -> None:
+        for site, snapshot in enumerate(then.snapshots):
+            if site in self._changed or self._snapshots[site] is not snapshot:
+                self.ports[site] = Port(_decoder(self.kind).decode(snapshot), self.out)
+                self._snapshots[site] = snapshot
+        self._changed.clear()
+        self.mail, self.timers = deque(then.mail), dict(then.timers)
+        del self.steps[then.steps :]
 
     def enter(self, site: Site, slot: int | None = None) -> bool:
         """A holder asks, and all is delivered until it is quiet. Whether it is inside then, with its slot."""
         port, n = self.ports[site], len(self.ports)
+        self._changed.add(site)
         self._wish = slot
         self.perform(port.acquire(), f"acquire {site}")
         self._wish = None
@@ -139,11 +159,13 @@ class System:
         """One delivery; a timer runs out where no mail is under way. False if there is neither."""
         if self.mail:
             flight = self.mail.popleft()
+            self._changed.add(flight.to)
             sends = self.ports[flight.to].deliver(flight.sender, flight.message)
             self.perform(sends, f"deliver {flight.sender}>{flight.to}")
         elif self.timers:
             site, name = next(iter(self.timers))
             del self.timers[site, name]
+            self._changed.add(site)
             self.perform(self.ports[site].timeout(name), f"timeout {site} {name}")
         else:
             return False
@@ -167,14 +189,14 @@ class System:
         return answer
 
     def as_prefix(self, holders: tuple[Site, ...]) -> Prefix:
-        processes = [port.process for port in self.ports]
-        assert [p.me for p in processes if p.phase is INSIDE] == sorted(holders)
+        now = self.remember()
+        assert [port.process.me for port in self.ports if port.inside] == sorted(holders)
         return Prefix(
             holders=holders,
-            kind=type(processes[0]),
-            snapshots=tuple(process.snapshot() for process in processes),
-            mail=tuple(self.mail),
-            timers=tuple((site, name, delay) for (site, name), delay in self.timers.items()),
+            kind=self.kind,
+            snapshots=now.snapshots,
+            mail=now.mail,
+            timers=tuple((site, name, delay) for (site, name), delay in now.timers.items()),
             steps=tuple(self.steps),
         )
 

@@ -170,8 +170,8 @@ class Proposer(msgspec.Struct, kw_only=True):
         kept = [node for node in staying if node.incarnation in self.reports]
         if any(node not in kept and not self.may_drop(node.incarnation) for node in staying):
             return None
-        spare = self.spared({node.incarnation for node in kept})
-        kept = [node for node in kept if node.incarnation != spare]
+        spared = self.spared({node.incarnation for node in kept})
+        kept = [node for node in kept if node.incarnation not in spared]
         names = {node.name for node in kept}
         joiners = [node for node in self.joiners.values() if node.name not in names]
         members = tuple(sorted((*kept, *joiners)))
@@ -206,15 +206,22 @@ class Proposer(msgspec.Struct, kw_only=True):
         """Pairs of members of which one does not hear the other."""
         return {pair for pair in self.cut if self.view.incarnations.issuperset(pair)}
 
-    def spared(self, kept: set[Incarnation]) -> Incarnation | None:
+    def spared(self, kept: set[Incarnation]) -> set[Incarnation]:
         """Of two that stay and do not hear each other one is left out: that of which more complain, then the higher name.
 
-        Only one that has reported that it holds nothing: it is wedged, so it will hold nothing. It may join again.
+        And so on, until all that stay hear each other. Only those that have reported that they hold nothing: they are
+        wedged, so they will hold nothing. They may join again.
         """
-        pairs = {pair for pair in self.cut_off() if kept.issuperset(pair)}
         names = {node.incarnation: node.name for node in self.view.members}
-        idle = {inc for pair in pairs for inc in pair if not self.reports[inc].holds}
-        return max(idle, key=lambda inc: (sum(inc == b for _, b in pairs), names[inc]), default=None)
+        idle = {inc for inc in kept if not self.reports[inc].holds}
+        out: set[Incarnation] = set()
+        while pairs := {pair for pair in self.cut_off() if (kept - out).issuperset(pair)}:
+            found = [inc for inc in idle - out if any(inc in pair for pair in pairs)]
+            if not found:
+                break
+            complaints = {inc: sum(inc == b for _, b in pairs) for inc in found}
+            out.add(max(found, key=lambda inc: (complaints[inc], names[inc])))
+        return out
 
     def ask_accept(self) -> None:
         """Say it again until it is decided or overtaken."""

@@ -71,6 +71,7 @@ def tcp(node: Node) -> TcpTransport:
     return node.transport
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("algorithm", ["naimi-trehel", "ricart-agrawala", "lamport"])
 def test_connections_cut_anywhere_lose_nothing(algorithm: str, loop: Loop) -> None:
@@ -162,6 +163,7 @@ def test_a_peer_that_does_not_read_makes_new_requests_wait(monkeypatch: pytest.M
 # Late starters.
 
 
+@pytest.mark.smoke
 def test_a_late_starter_is_waited_for_and_named() -> None:
     async def main() -> None:
         with ports("a", "b", "c") as peers:
@@ -286,6 +288,7 @@ def test_a_peer_that_should_call_and_does_not_is_called(monkeypatch: pytest.Monk
 # Ends.
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("loop", LOOPS)
 def test_what_was_said_last_arrives_before_a_node_closes(loop: Loop) -> None:
     """A token passed on in the last moment must not be lost with the connection."""
@@ -328,6 +331,7 @@ def test_closing_does_not_wait_long_for_a_peer_that_does_not_answer() -> None:
     run(main())
 
 
+@pytest.mark.smoke
 def test_a_great_many_requests_in_one_turn_fit_into_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     """A frame has a limit, and what is said in one turn has none."""
     monkeypatch.setattr("soloist.net.engine.inquiry.ASK_SECONDS", 50)  # a busy machine needs more than one
@@ -356,6 +360,7 @@ def test_a_great_many_requests_in_one_turn_fit_into_frames(monkeypatch: pytest.M
 # Unix sockets, and places to listen at.
 
 
+@pytest.mark.smoke
 def test_peers_on_one_host_may_use_unix_sockets(tmp_path: Path) -> None:
     async def main() -> None:
         with ports("c") as far:

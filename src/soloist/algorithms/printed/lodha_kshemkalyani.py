@@ -5,12 +5,11 @@ Each class puts one error back and has all other repairs, so each repair is need
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import msgspec
 
 from soloist.algorithms._card import Card
-from soloist.algorithms.lodha_kshemkalyani import CARD, Flush, Improved, ReqID, Request
+from soloist.algorithms._lodha_kshemkalyani_fig_2 import Flush, ReqID, Request
+from soloist.algorithms.lodha_kshemkalyani import CARD, Improved
 from soloist.algorithms.printed._erratum import Erratum, Example, Slip, steps
 from soloist.core import INSIDE, Process, Site, on
 
@@ -35,8 +34,6 @@ class FlushAnswers(Improved):
 
 
 class EntersWithoutAsking(Improved):
-    settled: ClassVar = {"deferred": lambda p: sorted(p.deferred)}
-
     def check_execute_cs(self) -> None:
         if len(self.RV) == self.n and self.LRQ and self.LRQ[0] == self.timestamp():
             self.enter()
@@ -80,8 +77,6 @@ class AsPrinted(
     ChecksOnlyOnMessages,
 ):
     """All but E6, which the prose rules out."""
-
-    settled: ClassVar = EntersWithoutAsking.settled
 
 
 def with_error(process: type[Process]) -> Card:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import ssl
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -38,6 +39,9 @@ MALFORMED = (ProtocolError, msgspec.MsgspecError, UnicodeDecodeError, RecursionE
 
 class Connection(asyncio.BufferedProtocol):
     """A connection that we made (`dialled`), or that somebody made to us."""
+
+    ciphered = False
+    """Whether TLS, if there is any, is done by us and not by the loop."""
 
     def __init__(
         self,
@@ -126,7 +130,7 @@ class Connection(asyncio.BufferedProtocol):
         except MALFORMED as error:
             self.refuse(str(error), isinstance(error, Mismatch))
         if self.rest is not None and self.theirs:
-            self.owner.pulsed(self, self.theirs, b"".join((*self.rest, frames.buffer)))
+            self.owner.pulses.taken(self, self.theirs, b"".join((*self.rest, frames.buffer)))
             return
         if batches and peer:
             self.owner.receive(peer.name, batches)
@@ -195,12 +199,19 @@ class Connection(asyncio.BufferedProtocol):
     def _meet(self, theirs: Hello) -> None:
         self.theirs = theirs
         handshake.check_hello(self.owner.identity.who, theirs, self.dialled.name if self.dialled else None)
-        assert self.wire
-        check_certificate(self.wire.get_extra_info("ssl_object"), theirs.who.node)
+        certificate = self._certificate()
+        check_certificate(certificate, theirs.who.node)
+        if certificate and theirs.pulse != self.ciphered:
+            raise ProtocolError("what is for renewals begins TLS otherwise")
         if self.dialled is None:
             self.pulse = theirs.pulse
             self._say_hello(theirs.who.node, self.owner.peers.get(theirs.who.node))
             self._prove()
+
+    def _certificate(self) -> ssl.SSLObject | None:
+        assert self.wire
+        tls: ssl.SSLObject | None = self.wire.get_extra_info("ssl_object")
+        return tls
 
     def _let_in(self, ours: Hello, theirs: Hello) -> None:
         """It is who it says. The dialler is told what the other thinks of it; a difference both find by themselves."""

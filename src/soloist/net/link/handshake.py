@@ -39,6 +39,10 @@ class Who(msgspec.Struct, frozen=True, array_like=True):
     """Of the newest view that it knows of; 0 if it has never heard of one."""
     previous: str = ""
     """The incarnation that had its data directory before, and has ended."""
+    serves: bool = False
+    """Whether other processes use its locks: these go on when it has ended."""
+    will: str = ""
+    """The hash of what its sentinel will reveal when it is dead; empty if there is none."""
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):

@@ -21,9 +21,11 @@ from typing import Any
 
 from soloist.core import ProtocolError, UsageError
 from soloist.net.link import shortcut as shortcuts
-from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection, detach, printable
+from soloist.net.link.ciphered import Ciphered
+from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection, printable
 from soloist.net.link.handshake import Hello, Identity
 from soloist.net.link.porch import Porch, Visitor
+from soloist.net.link.pulses import Pulses
 from soloist.net.link.security import TLS, Address
 from soloist.net.link.session import Session
 from soloist.net.link.transport import Link, Meeting, Receive
@@ -54,8 +56,8 @@ class Peer(Session):
         """Set while there is no connection."""
         self.absent.set()
         self.connections = 0
-        self.pulsing: asyncio.Task[None] | bool = False
-        """Whether there is a connection for renewals, or who is making one."""
+        self.pulsing = False
+        """Whether there is a connection for renewals, or one is being made."""
         self.trouble = ""
         """Why there is no connection, as it was last said."""
 
@@ -90,6 +92,7 @@ class TcpTransport:
         """What was logged, and when."""
         self.servers: list[asyncio.Server | Porch] = []
         self.dialling: list[asyncio.Task[None]] = []
+        self.pulses = Pulses(self)
         self.strangers: dict[Connection | Visitor, None] = {}
         """Connections that are not proven yet, oldest first."""
         self.space = memoryview(bytearray(64 * 1024))
@@ -98,6 +101,13 @@ class TcpTransport:
         """One for all connections: each wakes the process, and there may be many connections."""
         self.readable: Any = None
         """The sockets of our peers, to see without a turn of the loop whether one has something for us."""
+
+    @property
+    def out_of_sight(self) -> bool:
+        return any(
+            not peer.address.unix and not (self.shortcut and shortcuts.name_of(peer.address))
+            for peer in self.peers.values()
+        )
 
     @property
     def identity(self) -> Identity:
@@ -144,7 +154,7 @@ class TcpTransport:
             before = peer.connections
             sock = shortcuts.connect(peer.address) if by_shortcut else None
             try:
-                await self._call(peer, sock)
+                await self.call(peer, sock)
             except (OSError, ValueError) as error:  # ValueError: a name that cannot be in a certificate
                 if isinstance(error, ValueError | ssl.SSLError):
                     self.trouble(peer.name, str(error))
@@ -156,38 +166,8 @@ class TcpTransport:
             )  # or else it was there, and led to nothing
             retry = FIRST_RETRY if connected else min(2 * retry + FIRST_RETRY, LAST_RETRY)
 
-    async def _dial_pulse(self, peer: Peer) -> None:
-        """Beside each connection that we have made, one for renewals."""
-        retry = 0.0
-        while peer.connection:
-            await asyncio.sleep(retry)
-            sock = shortcuts.connect(peer.address) if self.shortcut else None
-            try:
-                await self._call(peer, sock, pulse=True)
-            except (OSError, ValueError) as error:
-                log.debug("%s: no renewals to %s: %s", self.name, peer.name, error)
-            if peer.pulsing is True:
-                return
-            retry = min(2 * retry + FIRST_RETRY, LAST_RETRY)
-        peer.pulsing = False
-
-    def _renew_with(self, peer: Peer) -> None:
-        """If it is for us to dial: whoever made the connection makes the other one, too."""
-        if self.meeting.renews and peer.connection and peer.connection.dialled and not peer.pulsing:
-            peer.pulsing = asyncio.create_task(self._dial_pulse(peer), name=f"renew with {peer.name}")
-
     def pulse_lost(self, peer: str) -> None:
-        found = self.peers[peer]
-        if found.pulsing is True:
-            found.pulsing = False
-        self._renew_with(found)
-
-    def pulsed(self, connection: Connection, theirs: Hello, unread: bytes) -> None:
-        """A connection for renewals is open. It is not ours any more."""
-        assert connection.wire
-        peer = self.peers[theirs.who.node]
-        peer.pulsing = True
-        self.meeting.pulse(theirs.who, detach(connection.wire), unread, connection.dialled is not None)
+        self.pulses.lost(self.peers[peer])
 
     def expect(self, incarnations: Mapping[str, str]) -> None:
         for name, incarnation in incarnations.items():
@@ -208,11 +188,13 @@ class TcpTransport:
     def incarnation(self, peer: str) -> str | None:
         return self.peers[peer].incarnation if peer in self.peers else None
 
-    async def _call(self, peer: Peer, sock: socket.socket | None, pulse: bool = False) -> None:
+    async def call(self, peer: Peer, sock: socket.socket | None, pulse: bool = False) -> None:
         """One connection, until it is open or never will be."""
         loop = asyncio.get_running_loop()
         context = self.tls.client() if self.tls else None
         connection = Connection(self, peer, pulse)
+        if pulse and context:
+            connection, context = Ciphered(self, peer, context), None
         make = lambda: connection  # noqa: E731
         async with asyncio.timeout(HANDSHAKE_SECONDS):
             if sock:
@@ -257,9 +239,9 @@ class TcpTransport:
                     await asyncio.sleep(ACKNOWLEDGE_SECONDS / 10)
 
     def _hang_up(self) -> None:
-        for task in (*self.dialling, *(peer.pulsing for peer in self.peers.values())):
-            if isinstance(task, asyncio.Task):
-                task.cancel()
+        for task in self.dialling:
+            task.cancel()
+        self.pulses.close()
         if self.acknowledging:
             self.acknowledging.cancel()
         self._drop_all()
@@ -322,7 +304,7 @@ class TcpTransport:
         connection.resume_writing()
         log.info("%s: connected to %s", self.name, peer.name)
         self.meeting.met(who)
-        self._renew_with(peer)
+        self.pulses.wanted(peer)
 
     def closed(self, connection: Connection) -> None:
         self.strangers.pop(connection, None)

@@ -10,6 +10,7 @@ import msgspec
 
 from soloist.net.engine.ticket import Caller, Ticket
 from soloist.net.errors import ConfigMismatch
+from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Who
 from soloist.net.link.wire import Control, Envelope, Muster
 from soloist.net.member.birth import Birth, Newborn
@@ -50,7 +51,9 @@ class Beginning:
         self.birth.meet(theirs.node, Newborn(theirs.incarnation, theirs.origin))
         self.go_on()
 
-    def pulse(self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool) -> None:
+    def pulse(
+        self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
+    ) -> None:
         raise AssertionError("nobody renews anything without a lease")
 
     def trouble(self, peer: str, why: str, mismatch: bool) -> None:
@@ -68,6 +71,10 @@ class Beginning:
     def start(self) -> None:
         """The transport has started."""
         self.go_on()
+
+    def voters(self) -> dict[str, bool]:
+        """Who votes on who is a member, and whether it is heard."""
+        return {}
 
     async def leave(self) -> None:
         """The node is closed."""

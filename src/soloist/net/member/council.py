@@ -8,49 +8,40 @@ concerns the loop is told to `Events`, whose methods are called in the thread.
 from __future__ import annotations
 
 import logging
-import random
 import socket
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-import msgspec
-
 from soloist.core import Message, ProtocolError
+from soloist.net.link.cipher import Cipher
 from soloist.net.link.wire import encode
-from soloist.net.member.cipher import Cipher
+from soloist.net.member.canvass import Canvass
 from soloist.net.member.clock import Clock
 from soloist.net.member.gate import Gate
+from soloist.net.member.hearing import Hearing
+from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
 from soloist.views import (
     Activate,
-    Ballot,
     Dropped,
     Effect,
     Lost,
     Member,
     Node,
-    Proposer,
     Send,
     Store,
     View,
     Voter,
 )
-from soloist.views.messages import Bye, Dead, Decided, Fetch, Join, Said
+from soloist.views.messages import Bye, Dead, Decided, Fetch, Join
 
 log = logging.getLogger("soloist.net")
 
 MOST_BEAT_SECONDS = 0.25
 """How often is looked whether somebody has fallen silent, at least."""
-RANK_SECONDS = 0.15
-"""How much longer each further voter waits before it proposes, too."""
 DEFAULT_LEASE = 10.0
 """Seconds, while no view has told."""
-PATIENT_BEATS = 6
-"""After so many beats without a decision a proposer tries a higher ballot."""
-
-VOTER = "voter"
-"""The addressee, where a voter is meant whose id is not known."""
 
 
 class Events(Protocol):
@@ -66,18 +57,8 @@ class Events(Protocol):
     def renewed(self) -> None:
         """There is a lease again, after there was none."""
 
-
-class Parcel(msgspec.Struct, frozen=True, array_like=True):
-    """What one node says to another in one step: to whom there, and what."""
-
-    incarnation: str
-    """Of the sender."""
-    hears: list[str]
-    """Peers that the sender has heard lately."""
-    said: list[tuple[str, Said]]
-
-
-decode_parcel = msgspec.msgpack.Decoder(Parcel).decode
+    def starving(self, why: str) -> None:
+        """There has been none for as long as a lease: said again and again."""
 
 
 class Council:
@@ -89,26 +70,13 @@ class Council:
         """The incarnation that used the same data directory before: since we have it, that one has ended."""
         self.gate = Gate(Member(node=node), clock, self._drain_soon)
         self.voter: Voter | None = None
-        self.proposer: Proposer | None = None
         self.pulse = Pulse(self._heard, self._lost_peer)
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
-        self.incarnations: dict[str, str] = {}
-        """Of the peers that are connected, by name, as their parcels say."""
-        self.heard_at: dict[str, float] = {}
-        """When each of them last said something."""
-        self.heard_by: dict[str, bool] = {}
-        """Whether each of them says that it hears us."""
-        self.fellows: dict[str, float] = {}
-        """The incarnations of our view, and since when each has been in it with us."""
-        self.left_out: tuple[View, float] | None = None
-        """The view that we were left out of, and when."""
-        self.round = 0
-        self.reason_since: float | None = None
-        self.patience = 0
-        self.prepared = False
-        """Whether our proposer has asked everybody to wedge."""
+        self.hearing = Hearing(node.name)
+        self.canvass = Canvass(self.hearing)
         self.changing_since: float | None = None
         self.leased = False
+        self.unleased_since = clock()
         self.beat = MOST_BEAT_SECONDS
         self.renew_at = 0.0
         self.ended = False
@@ -130,11 +98,18 @@ class Council:
         self.pulse.do(self._start)
 
     def meet(
-        self, peer: str, incarnation: str, sock: socket.socket, unread: bytes, cipher: Cipher | None = None
+        self,
+        peer: str,
+        incarnation: str,
+        sock: socket.socket,
+        unread: bytes,
+        cipher: Cipher | None = None,
+        first: bytes | None = None,
     ) -> None:
-        """There is a connection to that peer, for us alone."""
-        self.pulse.do(lambda: self.incarnations.update({peer: incarnation}))
-        self.pulse.add(peer, sock, unread, cipher)
+        """There is a connection to that peer, for us alone. `first` is said there before anything else."""
+        self.pulse.do(lambda: self.hearing.incarnations.update({peer: incarnation}))
+        self.pulse.add(peer, sock, unread, cipher, first)
+        self.pulse.do(lambda: self._step(self._renew))  # what was said before went nowhere
 
     def born(self, view: View) -> None:
         """All voters and members have met, nobody has ever voted: this is the first view."""
@@ -201,7 +176,7 @@ class Council:
             self.member.leave()
             self.member.lose_all()
             if self.member.view:
-                self.member.farewell(tuple(self.incarnations.values()))
+                self.member.farewell(tuple(self.hearing.incarnations.values()))
         self._perform(self.member)
         if self.voter and self.voter.view:
             self.voter.receive(self.me, Bye(self.me), self.clock())
@@ -220,12 +195,13 @@ class Council:
             return
         work()
         self._settle()
-        self._consider()
+        if self.voter and self.voter.votes:
+            self.canvass.consider(self.voter, self.me, self.clock())
         self._settle()
         self._flush()
 
     def _settle(self) -> None:
-        machines: list[Any] = [self.member, self.voter, self.proposer]
+        machines: list[Any] = [self.member, self.voter, self.canvass.proposer]
         while any(machine and machine.out for machine in machines):
             for machine in machines:
                 if machine:
@@ -252,7 +228,7 @@ class Council:
                     self.events.lost(hold.lock, hold.fence)
                 case Dropped(view):
                     log.warning("%s was left out of epoch %d", self.name, view.epoch)
-                    self.left_out = view, self.clock()
+                    self.hearing.left_out = view, self.clock()
                     self.events.dropped(view)
 
     def _activated(self, view: View) -> None:
@@ -261,10 +237,8 @@ class Council:
         names = ", ".join(sorted(node.name for node in view.members))
         log.info("%s: epoch %d%s: %s", self.name, view.epoch, took, names)
         self._set_pace(view)
-        now = self.clock()
-        self.fellows = {each: self.fellows.get(each, now) for each in view.incarnations}
-        self.left_out = None
-        self.reason_since, self.patience = None, 0
+        self.hearing.begin(view, self.clock())
+        self.canvass.rest()
         self.events.activated(view)
         self._renew()
 
@@ -281,20 +255,20 @@ class Council:
     def _beat(self) -> None:
         now = self.clock()
         member = self.member
-        if member.view is None and not member.ended and self._may_join(now):
+        if member.view is None and not member.ended and self.hearing.may_join(now):
             self._ask_to_join()
         if now >= self.renew_at:
             self._renew()
             for peer in self.pulse.peers():  # whoever has nothing to say to a peer says just that
                 self._parcels.setdefault(peer, [])
         with self.gate.mutex:
-            member.deaf = self._deaf(now)
+            member.deaf = self.hearing.deaf_to(member.view, now) if member.view else ()
             valid = member.valid(now)
             if member.holds and not valid:
                 member.lose_all()
         self._note_lease(valid)
-        if self.proposer:
-            self._press(self.proposer)
+        self._starve(now)
+        self.canvass.press()
 
     def _renew(self) -> None:
         now = self.clock()
@@ -303,38 +277,28 @@ class Council:
             view = self.member.view
         self.renew_at = now + (view.lease.length if view else 1.0) / 3
 
-    def _hears(self, now: float) -> list[str]:
-        lease = self._lease()
-        return sorted(peer for peer, at in self.heard_at.items() if now - at < lease)
-
-    def _deaf(self, now: float) -> tuple[str, ...]:
-        """Members that we have not heard for a lease, though the voters may: mail between us would wait for ever."""
-        view = self.member.view
-        if view is None:
-            return ()
-        since = {node.incarnation: self._last_heard(node) for node in view.members if node.name != self.name}
-        return tuple(sorted(each for each, at in since.items() if now - at >= view.lease.length))
-
-    def _last_heard(self, node: Node) -> float:
-        """At the earliest, when it became a member; or another one of that name may be meant."""
-        return max(self.heard_at.get(node.name, 0.0), self.fellows.get(node.incarnation, 0.0))
-
-    def _may_join(self, now: float) -> bool:
-        """Who was left out because somebody does not hear it comes back when everybody does; or tries again, some day."""
-        if self.left_out is None:
-            return True
-        view, since = self.left_out
-        others = [node.name for node in view.members if node.name != self.name]
-        return all(self.heard_by.get(name) for name in others) or now - since > 10 * view.lease.length
-
     def _lease(self) -> float:
-        view = self.member.view or (self.voter.view if self.voter else None)
+        view = self.newest_view
         return view.lease.length if view else DEFAULT_LEASE
+
+    @property
+    def newest_view(self) -> View | None:
+        """That we are in, or know of."""
+        return self.member.view or (self.voter.view if self.voter else None)
 
     def _note_lease(self, valid: bool) -> None:
         if valid and not self.leased:
             self.events.renewed()
+        if self.leased and not valid:
+            self.unleased_since = self.clock()
         self.leased = valid
+
+    def _starve(self, now: float) -> None:
+        if not self.leased and now - self.unleased_since >= self._lease() and self.newest_view:
+            what = (
+                "no majority of the voters has answered" if self.member.view else "this node was not taken in"
+            )
+            self.events.starving(f"{what} for {now - self.unleased_since:.1f} s")
 
     def _ask_to_join(self) -> None:
         said: list[Message] = [Dead(self.previous, "restarted")] if self.previous else []
@@ -346,79 +310,13 @@ class Council:
             if self.voter and self.voter.view:
                 self._hear(self.me, VOTER, message)
 
-    # Proposing.
-
-    def _consider(self) -> None:
-        """Whether it is for us to see to the next view: for voters only, and one after the other."""
-        voter, now = self.voter, self.clock()
-        if voter is None or not voter.votes:
-            return
-        view = voter.view
-        assert view
-        if self.proposer and self.proposer.view.epoch < view.epoch:
-            self.proposer = None
-        if not voter.has_reason(now):
-            self.reason_since = None
-            return
-        if self.reason_since is None:
-            self.reason_since = now
-        if self.proposer is None and now - self.reason_since >= RANK_SECONDS * self._rank(view):
-            self._propose(view)
-        if (
-            self.proposer
-            and not self.prepared
-            and self.proposer.ready()
-            and self._would_end(self.proposer, now)
-        ):
-            self.prepared = True
-            self.proposer.prepare()
-
-    def _would_end(self, proposer: Proposer, now: float) -> bool:
-        """Whether everybody can be heard who is not out already. Nobody is wedged before that, or for a lease."""
-        assert self.reason_since is not None
-        out, here = proposer.silent() | proposer.gone, {*self.incarnations.values(), self.me}
-        waited = now - self.reason_since >= proposer.view.lease.length
-        return waited or all(each in here for each in proposer.view.incarnations - out)
-
-    def _rank(self, view: View) -> int:
-        """How many voters are before us that can be reached, and are not known to have ended."""
-        assert self.voter
-        mine, peers = self.voter.file.voter, self.pulse.peers()
-        return sum(1 for each in view.voters if each < mine and _node_of(each) in peers)
-
-    def _propose(self, view: View) -> None:
-        assert self.voter
-        ballot = self.voter.file.ballot
-        self.round = max(self.round, ballot.round if ballot else 0) + 1
-        self.proposer = Proposer(view=view, ballot=Ballot(self.round, self.me))
-        self.patience = PATIENT_BEATS + random.randrange(PATIENT_BEATS)
-        self.prepared = False
-        self.proposer.poll()
-
-    def _press(self, proposer: Proposer) -> None:
-        """Say it again: what was said may be lost."""
-        self.patience -= 1
-        if proposer.decision:
-            proposer.tell()
-            if self.patience <= 0:
-                self.proposer = None
-        elif self.patience <= 0:
-            self.proposer = None
-        elif proposer.proposal:
-            proposer.ask_accept()
-        elif self.prepared:
-            proposer.prepare()
-        else:
-            proposer.poll()
-
     # What is said and heard.
 
     def _heard(self, peer: str, body: bytes) -> None:
         parcel = decode_parcel(body)
-        if parcel.incarnation != self.incarnations.get(peer):
+        if parcel.incarnation != self.hearing.incarnations.get(peer):
             raise ProtocolError(f"{peer} speaks as another incarnation than it was met as")
-        self.heard_at[peer] = self.clock()
-        self.heard_by[peer] = self.name in parcel.hears
+        self.hearing.heard(peer, parcel.hears, self.clock())
         self._step(lambda: self._take(parcel))
 
     def _take(self, parcel: Parcel) -> None:
@@ -440,13 +338,13 @@ class Council:
                 self.changing_since = now
                 self._renew()
             self._note_lease(valid)
-            if self.proposer:
-                self.proposer.receive(sender, message, now)
+            if self.canvass.proposer:
+                self.canvass.proposer.receive(sender, message, now)
 
     def _send(self, to: str, message: Message) -> None:
         if to == self.me or (self.voter and to == self.voter.file.voter):
             self._hear(self.me, to, message)
-        elif peer := self._peer_of(to):
+        elif peer := node_of(to) or self.hearing.peer_of(to):
             self._say_to(peer, to, message)
 
     def _say_to(self, peer: str, to: str, message: Message) -> None:
@@ -454,15 +352,9 @@ class Council:
 
     def _flush(self) -> None:
         parcels, self._parcels = self._parcels, {}
-        hears = self._hears(self.clock()) if parcels else []
+        hears = self.hearing.lately(self._lease(), self.clock()) if parcels else []
         for peer, said in parcels.items():
             self.pulse.send(peer, encode((self.me, hears, said)))
-
-    def _peer_of(self, to: str) -> str | None:
-        """The name of the node that a voter, member or proposer is at."""
-        if "#" in to:
-            return _node_of(to)
-        return next((peer for peer, incarnation in self.incarnations.items() if incarnation == to), None)
 
     def _name_of(self, incarnation: str) -> str:
         view = self.member.view
@@ -471,10 +363,5 @@ class Council:
 
     def _lost_peer(self, peer: str, why: str) -> None:
         log.debug("%s: no renewals to %s: %s", self.name, peer, why)
-        for known in (self.incarnations, self.heard_at, self.heard_by):
-            known.pop(peer, None)
+        self.hearing.lost(peer)
         self.on_lost_peer(peer)
-
-
-def _node_of(voter: str) -> str:
-    return voter.rpartition("#")[0]

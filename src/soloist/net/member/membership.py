@@ -17,6 +17,8 @@ import msgspec
 
 from soloist.core import UsageError
 from soloist.net.engine.switchboard import Switchboard
+from soloist.net.errors import NoQuorum
+from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Welcome, Who, incarnation
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Envelope, encode
@@ -25,7 +27,9 @@ from soloist.net.member.birth import Birth
 from soloist.net.member.clock import Clock, lease_clock
 from soloist.net.member.council import Council
 from soloist.net.member.origin import DataDirectory
+from soloist.net.member.parcel import node_of
 from soloist.net.member.pidfd import PeerProcess, take
+from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
 from soloist.views import Lease, Node, View
 
@@ -47,24 +51,35 @@ class Membership(Beginning):
         self,
         who: Who,
         lease: Lease,
-        address: str,
+        addresses: Mapping[str, str],
         votes: Votes,
         clock: Clock,
         board: Switchboard,
         transport: Transport,
         previous: str = "",
+        sentinel: bool = True,
     ) -> None:
-        self.lease, self.address, self.board, self.transport = lease, address, board, transport
+        self.lease, self.board, self.transport = lease, board, transport
+        self.address, self.addresses = addresses[who.node], addresses
         self.known: dict[str, Who] = {}
         """Those whom we have met, as they were then."""
-        self.council = Council(Node(who.node, who.incarnation, address), votes, clock, self, previous)
+        self.council = Council(Node(who.node, who.incarnation, self.address), votes, clock, self, previous)
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
         self.processes: dict[str, PeerProcess] = {}
         """Of peers on this host."""
+        self.testament = Testament(sentinel and transport.out_of_sight)
+        transport.on_will = self._hear_will
         voter = votes.file.voter if not votes.bad else ""
         epoch = votes.file.view.epoch if votes.file.view else 0
         super().__init__(
-            msgspec.structs.replace(who, lease=lease.length, voter=voter, epoch=epoch, previous=previous),
+            msgspec.structs.replace(
+                who,
+                lease=lease.length,
+                voter=voter,
+                epoch=epoch,
+                previous=previous,
+                will=self.testament.will,
+            ),
             board.outgoing.say,
             self._born_as,
         )
@@ -74,6 +89,7 @@ class Membership(Beginning):
         board.table.door = self.council.gate
 
     def start(self) -> None:
+        self.testament.begin()
         self.council.start()
         super().start()
 
@@ -87,6 +103,7 @@ class Membership(Beginning):
 
     def met(self, theirs: Who) -> None:
         self.known[theirs.node] = theirs
+        self.testament.learn(theirs)
         if theirs.epoch and not self.open:
             self.joining = True
         if self.joining or self.open:
@@ -99,20 +116,27 @@ class Membership(Beginning):
                 self.birth.unbind()
             super().met(theirs)
 
-    def pulse(self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool) -> None:
+    def pulse(
+        self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
+    ) -> None:
         self._watch(theirs, sock)
-        self.council.meet(theirs.node, theirs.incarnation, sock, unread)
-        if not dialled:
-            self.council.pulse.send(theirs.node, encode(Welcome()))
+        welcome = None if dialled else encode(Welcome())
+        self.council.meet(theirs.node, theirs.incarnation, sock, unread, cipher, welcome)
 
     def _watch(self, theirs: Who, sock: socket.socket) -> None:
-        """On one host the end of a process is known at once, and for certain."""
+        """On one host the end of a process is known at once, and for certain. But if it serves others, they go on."""
         if before := self.processes.pop(theirs.node, None):
             before.close()
         process = take(sock, None)
-        if process and process.confirmed:
+        if process and process.confirmed and not theirs.serves:
             self.processes[theirs.node] = process
             process.watch(lambda: self.council.dead(theirs.incarnation, "its process is gone"))
+        elif process:
+            process.close()
+
+    def _hear_will(self, will: str) -> None:
+        if ended := self.testament.whose(will):
+            self.council.dead(ended, "its sentinel says so")
 
     def _pulse_lost(self, peer: str) -> None:
         if not self.ended:
@@ -163,8 +187,15 @@ class Membership(Beginning):
         self.transport.expect(
             {node.name: node.incarnation for node in view.members if node.name != self.who.node}
         )
+        self.testament.tell(self._addresses_of_voters(view))
         self._sort_out(view)  # before the mail that was kept is heard
         self.board.activate(view, callers, now)
+
+    def _addresses_of_voters(self, view: View) -> list[str]:
+        """But our own. A voter's id begins with the name of its node."""
+        names = {voter.rpartition("#")[0] for voter in view.voters} - {self.who.node}
+        known = {node.name: node.address for node in view.members if node.address}
+        return [where for name in sorted(names) if (where := known.get(name) or self.addresses.get(name))]
 
     def _sort_out(self, view: View) -> None:
         """M6: mail counts only from the incarnations that the view names."""
@@ -205,25 +236,51 @@ class Membership(Beginning):
             return "this node is not a member yet: it has asked to join"
         return super().why()
 
+    def voters(self) -> dict[str, bool]:
+        view = self.council.newest_view
+        heard = {self.who.node, *self.council.pulse.peers()}
+        return {name: name in heard for name in sorted(map(node_of, view.voters))} if view else {}
+
+    def starving(self, why: str) -> None:
+        self._in_loop(self._starve, why)
+
+    def _starve(self, why: str) -> None:
+        """There has been no majority for a whole lease: whoever waits had better know."""
+        missing = [name for name, heard in self.voters().items() if not heard]
+        away = f"; not heard: {', '.join(missing)}" if missing else ""
+        callers, self.callers = self.callers, []
+        for caller in [*callers, *self.board.table.give_up_waiting()]:
+            name = caller.lock.partition(":")[2]
+            caller.ticket.fail(NoQuorum(f"{name!r} cannot be granted: {why}{away}", name=name))
+
     async def leave(self) -> None:
         """Say goodbye, so that nobody has to wait for us, and end."""
         self.ended = True
         gone = asyncio.Event()
         self.council.leave(lambda: self._in_loop(gone.set))
-        await gone.wait()
-        self.close()
+        try:
+            await gone.wait()
+            if self.testament.sentinel:
+                await asyncio.to_thread(self.testament.close)  # it waits for a process
+        finally:
+            self.close()
 
     def close(self) -> None:
         self.ended = True
         for process in self.processes.values():
             process.close()
         self.council.close()
+        self.testament.close()
 
     def descriptors(self) -> list[int]:
-        return [*self.council.pulse.descriptors(), *self.council.votes.descriptors()]
+        return [
+            *self.council.pulse.descriptors(),
+            *self.council.votes.descriptors(),
+            *self.testament.descriptors(),
+        ]
 
 
-def check_lease(seconds: float | None, tls: object) -> Lease | None:
+def check_lease(seconds: float | None) -> Lease | None:
     """The terms, from what a user says: half a percent of drift each way is more than any clock has."""
     if seconds is None:
         return None
@@ -235,20 +292,20 @@ def check_lease(seconds: float | None, tls: object) -> Lease | None:
         raise UsageError(
             f"lease must be a number of seconds, {LEAST_LEASE:g} or more, or None; not {seconds!r}"
         )
-    if tls:
-        raise UsageError("lease: not with tls yet; use secret=, or lease=None")
     return Lease(float(seconds), drift=0.01, margin=max(0.05, seconds / 50))
 
 
 def begin_membership(
-    who: Who,
     lease: Lease,
     peers: Mapping[str, str],
     board: Switchboard,
     transport: Transport,
+    who: Who,
+    sentinel: bool,
     data: DataDirectory | None,
 ) -> Membership:
     """Once the data directory, if there is one, is open: what it says of the past decides how this begins."""
     votes: Votes = DiskVotes(data, peers) if data else MemoryVotes(who.cluster, who.node)
-    previous = data.previous if data else ""
-    return Membership(who, lease, peers[who.node], votes, lease_clock(), board, transport, previous)
+    previous = data.previous if data and not who.serves else ""
+    wanted = sentinel and not who.serves  # who uses our locks goes on when we have ended
+    return Membership(who, lease, peers, votes, lease_clock(), board, transport, previous, wanted)

@@ -55,6 +55,7 @@ class _Top(_Settings):
     algorithm: Text = "naimi-trehel"
     semaphore_algorithm: Text = "raymond-k"
     locality: Annotated[int, msgspec.Meta(ge=0)] = 1
+    lease: Annotated[float, msgspec.Meta(ge=0.5)] | None = None
     insecure: bool = False
     shortcut: bool = True
     nodes: Table | None = None
@@ -106,6 +107,8 @@ class Config(msgspec.Struct, frozen=True):
     algorithm: str
     semaphore_algorithm: str
     locality: int
+    lease: float | None
+    """Seconds after which a silent member is left out; None: never."""
     insecure: bool
     shortcut: bool
     members: dict[str, Member]
@@ -124,6 +127,7 @@ class Config(msgspec.Struct, frozen=True):
             algorithm=self.algorithm,
             semaphore_algorithm=self.semaphore_algorithm,
             cluster=self.cluster,
+            lease=self.lease,
             tls=member.tls,
             secret=member.secret(),
             data_dir=None if member.data_dir is None else str(member.data_dir),
@@ -163,6 +167,7 @@ class _Reader:
             algorithm=self._algorithm("algorithm", "1"),
             semaphore_algorithm=self._algorithm("semaphore_algorithm", "K"),
             locality=top.locality,
+            lease=top.lease,
             insecure=top.insecure,
             shortcut=top.shortcut,
             members={name: self._member(name, value) for name, value in top.nodes.items()},

@@ -152,6 +152,9 @@ class ControlServer:
             clients=len(self.clients),
             leaving=self.stopping,
             trouble=node.trouble(),
+            epoch=node.epoch,
+            lease=node.lease,
+            voters=node.beginning.voters(),
         )
 
 

@@ -78,6 +78,7 @@ async def _serve(config: Config, name: str, grace: float) -> None:
         asyncio.get_running_loop().add_signal_handler(number, told.set)
     async with contextlib.AsyncExitStack() as stack:
         node = config.node(name)
+        node.serve_others()
         with contextlib.suppress(UsageError):  # it does without, where OpenTelemetry is not installed
             Spans(node)
         if member.trace:

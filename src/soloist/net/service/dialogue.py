@@ -114,6 +114,10 @@ class Status(msgspec.Struct, frozen=True, tag="status"):
     """Why nobody gets anything here any more."""
     trouble: str = ""
     """Why callers may have to wait, though nobody holds what they want."""
+    epoch: int = 0
+    lease: float | None = None
+    voters: dict[str, bool] = {}
+    """Who votes on who is a member, and whether it is heard here; nobody without a lease."""
 
 
 class Holders(msgspec.Struct, frozen=True, tag="holders"):

@@ -1,6 +1,6 @@
-"""Promises about runs that never end, judged on the whole graph.
+"""Starvation: a site waits for ever although nothing is put off for ever.
 
-*Starvation.* A site starves if it can wait for ever in a run that is weakly fair: no delivery,
+A site starves if it can wait for ever in a run that is weakly fair: no delivery,
 release or timeout that stays possible from some moment on is put off for ever. (Asking is free:
 nobody has to.) Such a run ends up in a strongly connected part of the graph in which the site
 waits throughout. Going round the whole of that part is the fairest a run can be there, so the
@@ -11,24 +11,72 @@ of them can not be, then none of the runs is fair: from its state all others are
 there. Parts are found among the states in which the site waits, not in the graph as a
 whole: an edge that lets the site in is no excuse.
 
-*Bypass.* The most entries of others while one site waits is a longest path among those states.
+It is judged where sites never stop asking (the endless search); as long as that was not done, on the requests of the main
+search, which shows little.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable
 from functools import partial
-from itertools import pairwise
 
 import msgspec
 
+from soloist.check.bypass import UNBOUNDED_BYPASS
+from soloist.check.counterexample import Walk, walk, why_waiting
 from soloist.check.explore import Graph
+from soloist.check.finding import BOUNDED, PROVED, Finding, show
+from soloist.check.graphs import components, in_order, waiting_states
 from soloist.check.local import Item
-from soloist.check.model import Action
-from soloist.check.parts import LEFT_COUNT, WAITING_COUNT
+from soloist.check.properties._property import Property
+from soloist.check.setting import Setting
+from soloist.check.steps import Action
 from soloist.core import Site
 
-UNBOUNDED_BYPASS = -1
+
+class Starvation(Property):
+    name = "starvation"
+    says = "whoever waits gets in, if no message and no exit is put off for ever"
+    on_graph = True
+    endless = True
+
+    def is_promised(self, setting: Setting) -> bool:
+        return setting.card.fairness != "none"
+
+    def judge(self, graph: Graph, finding: Finding) -> None:
+        """On bounded requests: only a run that comes back to where it was can starve anybody."""
+        lasso = starvation(graph) if in_order(graph) is None else None
+        if lasso:
+            self._break(finding, graph, lasso)
+        else:
+            finding.holds[self.name] = BOUNDED
+            finding.how[self.name] = "sites that never stop asking were not tried (--endless)"
+
+    def judge_endless(self, graph: Graph, finding: Finding, asking: str) -> None:
+        lasso = starvation(graph)
+        if lasso:
+            self._break(finding, graph, lasso)
+        elif not graph.cut:
+            finding.holds[self.name], finding.how[self.name] = PROVED, asking
+
+    def _break(self, finding: Finding, graph: Graph, lasso: Lasso) -> None:
+        path = lasso.prefix + lasso.cycle[1:]
+        walk(graph.space, path + lasso.cycle[1:])  # what comes back once comes back again
+        show(finding, graph, path, len(lasso.prefix) - 1)
+        finding.broken, finding.cut, finding.bypass = self.name, "", UNBOUNDED_BYPASS
+        finding.reason = told(walk(graph.space, path), lasso.site)
+
+
+def told(walk: Walk, site: Site) -> str:
+    return "; ".join(
+        [
+            f"site {site} waits for ever while the cycle is repeated, though every message arrives",
+            *why_waiting(walk),
+        ]
+    )
+
+
+# Fair cycles.
 
 
 class Lasso(msgspec.Struct, frozen=True):
@@ -38,101 +86,6 @@ class Lasso(msgspec.Struct, frozen=True):
     prefix: list[int]
     cycle: list[int]
 
-
-# Order.
-
-
-def in_order(graph: Graph) -> Iterable[int] | None:
-    """All states, each before those that follow it; None if some run comes back to where it was."""
-    offsets, targets = graph.offsets, graph.targets
-    expanded = len(offsets) - 1
-    if all(
-        start == end or min(targets[start:end]) > here for here, (start, end) in enumerate(pairwise(offsets))
-    ):
-        return range(len(graph.states))
-    incoming = [0] * len(graph.states)
-    for target in targets:
-        incoming[target] += 1
-    order = [0] if not incoming[0] else []
-    for here in order:
-        for there in graph.successors(here) if here < expanded else ():
-            incoming[there] -= 1
-            if not incoming[there]:
-                order.append(there)
-    return order if len(order) == len(graph.states) else None
-
-
-# Livelock.
-
-
-def livelocked(graph: Graph) -> int | None:
-    """The nearest state from which the end (all served, nobody waiting or inside) is out of reach."""
-    reaches = bytearray(len(graph.states))
-    for here, state in enumerate(graph.states):
-        if not state & (LEFT_COUNT | WAITING_COUNT) and not graph.space.model.inside(state):
-            reaches[here] = 1
-    changed = True
-    while changed:
-        changed = False
-        for here in range(len(graph.states) - 1, -1, -1):
-            if not reaches[here] and any(reaches[there] for there in graph.successors(here)):
-                reaches[here] = changed = True
-    lost = reaches.find(0)
-    return None if lost < 0 else lost
-
-
-# Strongly connected parts.
-
-
-def components(nodes: Iterable[int], follow: Callable[[int], Iterable[int]]) -> Iterator[list[int]]:
-    """Strongly connected parts of a sub-graph (Tarjan, without recursion), those downstream first."""
-    inside = set(nodes)
-    number: dict[int, int] = {}
-    low: dict[int, int] = {}
-    stack: list[int] = []
-    on_stack: set[int] = set()
-    for root in sorted(inside):
-        if root in number:
-            continue
-        work: list[tuple[int, Iterator[int]]] = []
-
-        def enter(node: int, work: list[tuple[int, Iterator[int]]] = work) -> None:
-            number[node] = low[node] = len(number)
-            stack.append(node)
-            on_stack.add(node)
-            work.append((node, iter(follow(node))))
-
-        enter(root)
-        while work:
-            node, rest = work[-1]
-            for child in rest:
-                if child not in inside:
-                    continue
-                if child not in number:
-                    enter(child)
-                    break
-                if child in on_stack:
-                    low[node] = min(low[node], number[child])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == number[node]:
-                    part: list[int] = []
-                    while not part or part[-1] != node:
-                        part.append(stack.pop())
-                        on_stack.discard(part[-1])
-                    yield part
-
-
-def waiting_states(graph: Graph, site: Site) -> list[int]:
-    model = graph.space.model
-    bit = 1 << model.n + site
-    expanded = len(graph.offsets) - 1
-    return [i for i, state in enumerate(graph.states[:expanded]) if model.phases(state) & bit]
-
-
-# Starvation.
 
 Edge = tuple[Action, int]
 
@@ -277,82 +230,3 @@ def starvation(graph: Graph) -> Lasso | None:
         return None
     start, site, part = best
     return Lasso(site, graph.path(start), [graph.states[i] for i in part.tour(start)])
-
-
-# Bypass.
-
-
-def bypass(graph: Graph) -> int:
-    """Most entries of others while one waits; `UNBOUNDED_BYPASS` if there is no bound."""
-    order = in_order(graph)
-    if order is not None:
-        return _bypass_in_order(graph, order)
-    bounds = [_bypass_of(graph, site) for site in range(graph.space.model.n)]
-    return UNBOUNDED_BYPASS if UNBOUNDED_BYPASS in bounds else max(bounds)
-
-
-def _bypass_in_order(graph: Graph, order: Iterable[int]) -> int:
-    """One sweep: for each state the most entries that each waiting site can have seen until then.
-
-    There are few different such vectors, so they are interned, and what an edge does to one is
-    remembered.
-    """
-    n, phases = graph.space.model.n, [graph.space.model.phases(s) for s in graph.states]
-    vectors: list[tuple[int, ...]] = [(0,) * n]
-    numbers = {vectors[0]: 0}
-    merged: dict[tuple[int, int], int] = {}
-    moved: dict[tuple[int, int, int], int] = {}
-    counted = [0] * len(graph.states)
-
-    def intern(vector: tuple[int, ...]) -> int:
-        number = numbers.setdefault(vector, len(vectors))
-        if number == len(vectors):
-            vectors.append(vector)
-        return number
-
-    for here in order:
-        mine, before = counted[here], phases[here]
-        for there in graph.successors(here):
-            after = phases[there]
-            number = mine
-            if after != before:
-                key = (mine, before, after)
-                known = moved.get(key)
-                number = moved[key] = (
-                    intern(bypassed(vectors[mine], before, after)) if known is None else known
-                )
-            if number != counted[there]:
-                pair = (number, counted[there])
-                both = merged.get(pair)
-                if both is None:
-                    both = merged[pair] = intern(tuple(map(max, vectors[number], vectors[pair[1]])))
-                counted[there] = both
-    return max(map(max, vectors))
-
-
-def bypassed(counts: tuple[int, ...], before: int, after: int) -> tuple[int, ...]:
-    """How often each waiting site has been passed, after a step that changed the phases."""
-    n = len(counts)
-    entered = after & ~before & (1 << n) - 1
-    entries = entered.bit_count()
-    return tuple(counts[i] + entries if before >> n + i & 1 and after >> n + i & 1 else 0 for i in range(n))
-
-
-def _bypass_of(graph: Graph, site: Site) -> int:
-    """The longest path, by entries, among the states in which a site waits."""
-    model = graph.space.model
-    sites = (1 << model.n) - 1
-    phases = [model.phases(state) & sites for state in graph.states]
-    longest: dict[int, int] = {}
-    for members in components(waiting_states(graph, site), graph.successors):
-        together = set(members)
-        most = 0
-        for here in members:
-            for there in graph.successors(here):
-                entries = (phases[there] & ~phases[here]).bit_count()
-                if there in together and entries:
-                    return UNBOUNDED_BYPASS
-                if there in longest:
-                    most = max(most, longest[there] + entries)
-        longest.update(dict.fromkeys(members, most))
-    return max(longest.values(), default=0)

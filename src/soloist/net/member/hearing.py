@@ -1,0 +1,59 @@
+"""Who hears whom: what each node knows of its peers by what they say, and how long ago."""
+
+from __future__ import annotations
+
+from soloist.views import Node, View
+
+
+class Hearing:
+    """One node's ears. Only the thread of its council uses them."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.incarnations: dict[str, str] = {}
+        """Of the peers that are connected, by name."""
+        self.heard_at: dict[str, float] = {}
+        """When each of them last said something."""
+        self.heard_by: dict[str, bool] = {}
+        """Whether each of them says that it hears us."""
+        self.fellows: dict[str, float] = {}
+        """The incarnations of our view, and since when each has been in it with us."""
+        self.left_out: tuple[View, float] | None = None
+        """The view that we were left out of, and when."""
+
+    def heard(self, peer: str, hears: list[str], now: float) -> None:
+        self.heard_at[peer] = now
+        self.heard_by[peer] = self.name in hears
+
+    def lost(self, peer: str) -> None:
+        for known in (self.incarnations, self.heard_at, self.heard_by):
+            known.pop(peer, None)
+
+    def begin(self, view: View, now: float) -> None:
+        """We are in that view."""
+        self.fellows = {each: self.fellows.get(each, now) for each in view.incarnations}
+        self.left_out = None
+
+    def peer_of(self, incarnation: str) -> str | None:
+        return next((peer for peer, each in self.incarnations.items() if each == incarnation), None)
+
+    def lately(self, lease: float, now: float) -> list[str]:
+        """Peers that were heard within a lease."""
+        return sorted(peer for peer, at in self.heard_at.items() if now - at < lease)
+
+    def deaf_to(self, view: View, now: float) -> tuple[str, ...]:
+        """Members that we have not heard for a lease, though the voters may: mail between us would wait for ever."""
+        since = {node.incarnation: self._last_heard(node) for node in view.members if node.name != self.name}
+        return tuple(sorted(each for each, at in since.items() if now - at >= view.lease.length))
+
+    def _last_heard(self, node: Node) -> float:
+        """At the earliest, when it became a member; or another one of that name may be meant."""
+        return max(self.heard_at.get(node.name, 0.0), self.fellows.get(node.incarnation, 0.0))
+
+    def may_join(self, now: float) -> bool:
+        """Who was left out because somebody does not hear it comes back when everybody does; or tries again, some day."""
+        if self.left_out is None:
+            return True
+        view, since = self.left_out
+        others = [node.name for node in view.members if node.name != self.name]
+        return all(self.heard_by.get(name) for name in others) or now - since > 10 * view.lease.length

@@ -187,7 +187,7 @@ def test_a_server_that_does_not_start_is_said_and_does_no_harm() -> None:
 def test_a_client_that_fails_is_said() -> None:
     with Crew(1, "asyncio") as crew, pytest.raises(RuntimeError, match="StopIteration"):
         crew.run([Job("pair", "nobody", "1")], 0.05)
-    assert all(worker.returncode is not None for worker in crew.workers)
+    assert not crew.processes.alive("client 0")
 
 
 # The central server.

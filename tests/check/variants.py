@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from soloist.algorithms import (
     agrawal_el_abbadi,
-    carvalho_roucairol,
     lodha_kshemkalyani,
     maekawa,
     majority,
@@ -22,7 +21,9 @@ from soloist.algorithms import (
 )
 from soloist.algorithms._arbiter import Inquire
 from soloist.algorithms._arbiter import Request as QuorumRequest
-from soloist.core import INSIDE, Process, Site, on
+from soloist.core import Process, Site, on
+
+from .toys import ReadsWhatIsSettled
 
 # Subclasses.
 
@@ -95,18 +96,6 @@ class StaleToken(suzuki_kasami.SuzukiKasami):
         self.enter()
 
 
-class NumberReadInside(carvalho_roucairol.CarvalhoRoucairol):
-    """Inside it still lets older requests go first."""
-
-    @on(carvalho_roucairol.Request)
-    def on_request(self, j: Site, m: carvalho_roucairol.Request) -> None:
-        if self.phase is INSIDE and (m.sn, j) < (self.sn, self.me):
-            self.A.discard(j)
-            self.send(j, carvalho_roucairol.Reply())
-        else:
-            super().on_request(j, m)
-
-
 class GrantsOfAllTimes(agrawal_el_abbadi.AgrawalElAbbadi):
     """What is asked back need not be about the request that waits now."""
 
@@ -131,7 +120,7 @@ SUBCLASSES = [
     Variant(PermissionsNotReset, 2, 2),
     Variant(StaleRequesters, 3, 1),
     Variant(StaleToken, 2, 2),
-    Variant(NumberReadInside, 3, 1),
+    Variant(ReadsWhatIsSettled, 3, 1),
     Variant(GrantsOfAllTimes, 3, 1),
 ]
 

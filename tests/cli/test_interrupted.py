@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from soloist.testing import until
 
 SOLOIST = [sys.executable, "-m", "soloist"]
 PATIENCE = 60.0
@@ -28,13 +28,6 @@ def group(leader: int) -> list[tuple[int, str]]:
         except (OSError, ValueError):  # no process, or one that has just ended
             continue
     return found
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, f"waited in vain until {what}"
-        time.sleep(0.01)
 
 
 def start(line: str, cwd: Path) -> subprocess.Popen[str]:

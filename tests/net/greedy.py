@@ -1,24 +1,20 @@
-"""A process that takes locks again and again and awaits nothing else: `python -m tests.net.greedy NAME PEERS LOCKS`.
-
-Of several names it takes one after the other, for ever.
-"""
+"""A process that takes locks again and again and awaits nothing else; of several, one after the other."""
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import itertools
-import sys
+from multiprocessing.connection import Connection
 
 from soloist.net import Node
 
 
-async def main(name: str, peers: dict[str, str], names: list[str]) -> None:
+def be_greedy(name: str, peers: dict[str, str], names: list[str], pipe: Connection) -> None:
+    asyncio.run(_be_greedy(name, peers, names))
+
+
+async def _be_greedy(name: str, peers: dict[str, str], names: list[str]) -> None:
     async with Node(name, peers, shortcut=False) as node:
         for lock in itertools.cycle([node.lock(name) for name in names]):
             async with lock:
                 pass
-
-
-if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], ast.literal_eval(sys.argv[2]), sys.argv[3].split(",")))

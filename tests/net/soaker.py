@@ -2,7 +2,7 @@
 
     python -m tests.net.soaker '{"name": "a", "peers": {…}, "witness": [host, port], "seed": 1, "names": 2000, "threads": false}'
 
-One line per entry and exit to the witness, who answers each. When standard input ends, whoever works finishes; then
+When standard input ends, whoever works finishes; then
 each name is taken once more, so that nothing can have been lost; then a line of figures.
 """
 
@@ -13,15 +13,16 @@ import contextlib
 import json
 import os
 import random
-import socket
 import sys
 import threading
 import time
-from typing import Any
+from typing import Any, Literal
 
 from soloist.net import AcquireTimeout, Node, SyncNode
+from soloist.testing import BlockingTestimony, Report
 
 SEMAPHORES, PLACES = 20, 3
+Event = Literal["enter", "exit"]
 LONG = 120.0
 """Seconds that nobody waits who waits for its turn."""
 
@@ -31,12 +32,10 @@ class Link:
 
     def __init__(self, where: tuple[str, int], who: str) -> None:
         self.who = who
-        self.socket = socket.create_connection(where)
-        self.answers = self.socket.makefile("rb")
+        self.testimony = BlockingTestimony(where)
 
-    def tell(self, *words: object) -> None:
-        self.socket.sendall((" ".join(map(str, (self.who, *words))) + "\n").encode())
-        assert self.answers.readline() == b".\n"
+    def tell(self, event: Event, name: str, fence: int, most: int) -> None:
+        self.testimony.give(Report(event, name, most, self.who, fence))
 
 
 class Figures:
@@ -57,8 +56,8 @@ class Figures:
         )
 
 
-async def tell(link: Link, *words: object) -> None:
-    await asyncio.to_thread(link.tell, *words)
+async def tell(link: Link, event: Event, name: str, fence: int, most: int) -> None:
+    await asyncio.to_thread(link.tell, event, name, fence, most)
 
 
 async def one_task(
@@ -79,9 +78,9 @@ async def one_task(
                 names = [f"n{rng.randrange(task['names'])}" for _ in range(3)]
                 async with node.locks(*names, timeout=LONG) as holds:
                     for each, hold in holds.items():
-                        await tell(link, "+", "lock:" + each, hold.fence, 1)
+                        await tell(link, "enter", "lock:" + each, hold.fence, 1)
                     for each, hold in holds.items():
-                        await tell(link, "-", "lock:" + each, hold.fence)
+                        await tell(link, "exit", "lock:" + each, hold.fence, 1)
             elif way < 0.8:
                 if hold := await node.lock(name).acquire(blocking=False):
                     await inside(link, rng, "lock:" + name, hold.fence, 1)
@@ -91,7 +90,7 @@ async def one_task(
             figures.count("entries")
         except AcquireTimeout:
             figures.count("timeouts")
-    link.socket.close()
+    link.testimony.close()
 
 
 async def cancelled(node: Node, link: Link, rng: random.Random, name: str, figures: Figures) -> None:
@@ -112,10 +111,10 @@ async def cancelled(node: Node, link: Link, rng: random.Random, name: str, figur
 
 
 async def inside(link: Link, rng: random.Random, name: str, fence: int, most: int) -> None:
-    await tell(link, "+", name, fence, most)
+    await tell(link, "enter", name, fence, most)
     if rng.random() < 0.1:
         await asyncio.sleep(rng.uniform(0, 0.01))
-    await tell(link, "-", name, fence)
+    await tell(link, "exit", name, fence, most)
 
 
 def one_thread(
@@ -128,16 +127,16 @@ def one_thread(
         try:
             if rng.random() < 0.8:
                 with node.lock(name, timeout=rng.choice((LONG, LONG, 0.5, 0.01))) as hold:
-                    link.tell("+", "lock:" + name, hold.fence, 1)
-                    link.tell("-", "lock:" + name, hold.fence)
+                    link.tell("enter", "lock:" + name, hold.fence, 1)
+                    link.tell("exit", "lock:" + name, hold.fence, 1)
             else:
                 with node.semaphore(f"s{rng.randrange(SEMAPHORES)}", PLACES, timeout=LONG) as hold:
-                    link.tell("+", "semaphore:" + hold.name, hold.fence, PLACES)
-                    link.tell("-", "semaphore:" + hold.name, hold.fence)
+                    link.tell("enter", "semaphore:" + hold.name, hold.fence, PLACES)
+                    link.tell("exit", "semaphore:" + hold.name, hold.fence, PLACES)
             figures.count("entries")
         except AcquireTimeout:
             figures.count("timeouts")
-    link.socket.close()
+    link.testimony.close()
 
 
 async def with_tasks(task: dict[str, Any], figures: Figures) -> None:

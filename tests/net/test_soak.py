@@ -19,42 +19,11 @@ from typing import Any
 
 import pytest
 
-from soloist.testing import FaultProxy, ports
-from tests.net.helpers import ROOT, run, split
+from soloist.testing import FaultProxy, Witness, WitnessServer, ports
+from tests.net.helpers import ROOT, run
 
 NAMES = 2000
 MEMBERS = "abcd"
-
-
-class Witness:
-    """Sees who is inside, and all fences."""
-
-    def __init__(self) -> None:
-        self.inside: dict[str, set[str]] = {}
-        self.highest: dict[str, int] = {}
-        self.entries = 0
-        self.wrong: list[str] = []
-
-    async def attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while line := await reader.readline():
-                self.saw(*line.decode().split())
-                writer.write(b".\n")
-        finally:
-            writer.close()
-
-    def saw(self, who: str, what: str, name: str, number: str, most: str = "1") -> None:
-        inside, fence = self.inside.setdefault(name, set()), int(number)
-        if what == "-":
-            inside.remove(who)
-            return
-        self.entries += 1
-        inside.add(who)
-        if len(inside) > int(most):
-            self.wrong.append(f"{name}: {sorted(inside)} are inside at once")
-        if most == "1" and fence <= self.highest.get(name, 0):
-            self.wrong.append(f"{name}: fence {fence} after {self.highest[name]}")
-        self.highest[name] = max(fence, self.highest.get(name, 0))
 
 
 class Soak:
@@ -71,14 +40,14 @@ class Soak:
         async with AsyncExitStack() as stack:
             places = stack.enter_context(ports(*MEMBERS, *(a + b for a, b in pairs)))
             for a, b in pairs:
-                proxy = FaultProxy(split(places, b), self.seed)
-                await proxy.start(*split(places, a + b))
+                proxy = FaultProxy(places[b], self.seed)
+                await proxy.start(places[a + b])
                 stack.push_async_callback(proxy.close)
                 self.proxies.append(proxy)
-            server = await asyncio.start_server(self.witness.attend, "127.0.0.1", 0)
+            server = WitnessServer(self.witness)
+            where = await server.start()
             stack.callback(server.close)
             stack.callback(self._stop)
-            where = server.sockets[0].getsockname()
             for member in MEMBERS:
                 peers = {each: places[each if each == member else member + each] for each in MEMBERS}
                 await self._start(member, peers, where)
@@ -115,9 +84,9 @@ class Soak:
             await asyncio.sleep(self.random.expovariate(3))
             proxy, process = self.random.choice(self.proxies), self.random.choice(self.processes)
             if self.random.random() < 0.6:
-                proxy.cut()
+                proxy.reset()
             elif self.random.random() < 0.7:
-                proxy.cut_after(self.random.randrange(1, 2000))
+                proxy.reset_after(self.random.randrange(1, 2000))
             else:
                 self.pauses += 1
                 os.kill(process.pid, signal.SIGSTOP)
@@ -147,7 +116,7 @@ def test_mixed_load_under_trouble() -> None:
     print(f"seed {seed}, {minutes:g} minutes")
     soak = Soak(seed, minutes)
     reports = run(soak.run(), minutes * 60 + 600)
-    cuts = sum(proxy.cuts for proxy in soak.proxies)
+    cuts = sum(proxy.resets for proxy in soak.proxies)
     print(f"{soak.witness.entries} entries seen, {cuts} cuts, {soak.pauses} pauses")
     for member, report in zip(MEMBERS, reports, strict=True):
         before, after, files_before, files_after = level(report["samples"])
@@ -157,6 +126,7 @@ def test_mixed_load_under_trouble() -> None:
         )
         assert after < before * 1.1 + 2**20, "memory grows"
         assert files_after <= files_before + 5, "descriptors grow"
-    assert not soak.witness.wrong, soak.witness.wrong[:10]
-    assert not any(soak.witness.inside.values())
+    assert not soak.witness.problems(), soak.witness.problems()[:10]
+    assert not soak.witness.inside
+    assert not any(found.vanished for found in soak.witness.findings().values())
     assert soak.witness.entries > 100 * minutes

@@ -1,4 +1,4 @@
-"""A client process of the lock benchmark: takes jobs from its standard input, one line each, and reports.
+"""A client process of the lock benchmark: takes jobs from its pipe, one after another, and reports.
 
 For each job it connects, says that it is ready, waits for the word, works until the time that all were given,
 reports what it did, and stays connected until it is told to stop: a node of ours serves its peers meanwhile.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from mmap import mmap
+from multiprocessing.connection import Connection
 from time import monotonic_ns as clock
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -105,12 +105,12 @@ class Wire(asyncio.BufferedProtocol):
 class Worker:
     """One process. Whatever it is given to do, it does in one event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, pipe: Connection) -> None:
+        self.pipe = pipe
         self.loop = asyncio.get_running_loop()
 
     async def run(self) -> None:
-        while line := await self.hear():
-            job = msgspec.json.decode(line, type=Job)
+        while job := await self.hear():
             if job.role == "ping":
                 await self.ping(job)
             elif job.role == "pong":
@@ -118,21 +118,17 @@ class Worker:
             else:
                 await self.use(job)
 
-    async def hear(self) -> bytes:
-        return await self.loop.run_in_executor(None, sys.stdin.buffer.readline)
-
-    def say(self, what: object) -> None:
-        sys.stdout.buffer.write(msgspec.json.encode(what) + b"\n")
-        sys.stdout.buffer.flush()
+    async def hear(self) -> Any:
+        return await self.loop.run_in_executor(None, self.pipe.recv)
 
     async def measured(self, work: Callable[[Go], Awaitable[Done]]) -> None:
         """Be ready, wait for the word, work, report, and wait for the end."""
-        self.say("ready")
-        go = msgspec.json.decode(await self.hear(), type=Go)
+        self.pipe.send("ready")
+        go: Go = await self.hear()
         await asyncio.sleep((go.begin - clock()) / NANOSECONDS)
         done = await work(go)
         done.end = go.end
-        await self.loop.run_in_executor(None, self.say, done)  # a node serves its peers meanwhile
+        await self.loop.run_in_executor(None, self.pipe.send, done)  # a node serves its peers meanwhile
         await self.hear()
 
     async def use(self, job: Job) -> None:
@@ -239,17 +235,14 @@ async def hand_offs(caller: Caller, end: int, job: Job) -> list[tuple[int, int]]
     return found
 
 
-def main() -> None:
-    if sys.argv[1] == "uvloop":
+def run(loop: str, pipe: Connection) -> None:
+    """The process."""
+    if loop == "uvloop":
         import uvloop
 
         asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
 
     async def work() -> None:
-        await Worker().run()
+        await Worker(pipe).run()
 
     asyncio.run(work())
-
-
-if __name__ == "__main__":
-    main()

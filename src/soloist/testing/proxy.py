@@ -16,6 +16,9 @@ from soloist.net.link.security import Address, address
 Direction = Literal["there", "back"]
 """As seen by those who dial: to the target, or from it."""
 
+TURNS = 3
+"""Of the loop, until those have come in who were at the door when it was closed."""
+
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -59,19 +62,22 @@ class FaultProxy:
         self._ways = {"there": _Way(), "back": _Way()}
         place = address(listen) if listen else None
         if place and place.unix:
-            self._server = await asyncio.start_unix_server(self._serve, place.host)
+            self._server = await asyncio.start_unix_server(self._accept, place.host)
             return listen
         host, port = (place.host, place.port) if place else ("127.0.0.1", 0)
-        self._server = await asyncio.start_server(self._serve, host, port)
+        self._server = await asyncio.start_server(self._accept, host, port)
         host, port = self._server.sockets[0].getsockname()[:2]
         return f"{host}:{port}"
 
     async def close(self) -> None:
         assert self._server
         self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.refusing = True
+        for _ in range(TURNS):
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.sleep(0)
 
     def reset(self) -> None:
         """Break every connection, whatever is under way. New ones may be made at once."""
@@ -105,24 +111,26 @@ class FaultProxy:
             way.delay, way.swallow = 0.0, 0
             way.open.set()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task
-        self._tasks.add(task)
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.accepted += 1
-        try:
-            if not self.refusing:
-                await self._connect((reader, writer))
-        except OSError:
-            pass  # nobody is there, or no longer
-        except asyncio.CancelledError:  # closed: the task ends well, or the loop would complain
-            pass
-        finally:
+        if self.refusing:
+            writer.transport.abort()
+            return
+        task = asyncio.create_task(self._connect((reader, writer)))
+        self._tasks.add(task)
+
+        def over(task: asyncio.Task[None]) -> None:
+            """Also for one that was cancelled before it began."""
             writer.transport.abort()
             self._tasks.discard(task)
 
+        task.add_done_callback(over)
+
     async def _connect(self, here: Streams) -> None:
-        there = await _dial(address(self.target))
+        try:
+            there = await _dial(address(self.target))
+        except OSError:
+            return  # nobody is there
         ends = {here[1].transport, there[1].transport}
         self._live |= ends
         try:

@@ -62,29 +62,24 @@ def work(
     name: str,
     peers: Mapping[str, str],
     options: Mapping[str, Any],
-    witness: tuple[str, int],
+    witness: tuple[str, int] | None,
     pipe: Connection,
 ) -> None:
-    """The process. It says its name when its node is started."""
-    asyncio.run(_work(name, peers, options, witness, pipe))
+    """The process. It says its name when its node is started. Without a witness nobody is told of its visits."""
 
+    async def main() -> None:
+        testimony = await Testimony.to(witness) if witness else None
+        async with Node(name, dict(peers), **options) as node:
+            pipe.send(name)
+            await _Worker(node, testimony, pipe).serve()
+        if testimony:
+            await testimony.close()
 
-async def _work(
-    name: str,
-    peers: Mapping[str, str],
-    options: Mapping[str, Any],
-    witness: tuple[str, int],
-    pipe: Connection,
-) -> None:
-    testimony = await Testimony.to(witness)
-    async with Node(name, dict(peers), **options) as node:
-        pipe.send(name)
-        await _Worker(node, testimony, pipe).serve()
-    await testimony.close()
+    asyncio.run(main())
 
 
 class _Worker:
-    def __init__(self, node: Node, testimony: Testimony, pipe: Connection) -> None:
+    def __init__(self, node: Node, testimony: Testimony | None, pipe: Connection) -> None:
         self.node, self.testimony, self.pipe = node, testimony, pipe
         self.told: asyncio.Queue[Any] = asyncio.Queue()
         self.halted = asyncio.Event()
@@ -124,6 +119,10 @@ class _Worker:
             return self.node.stats.messages_sent
         raise ValueError(f"a worker cannot be told {command!r}")
 
+    async def _tell(self, report: Report) -> None:
+        if self.testimony:
+            await self.testimony.give(report)
+
     async def _contend(self, job: Contend) -> Done:
         node = self.node
         lock: Lock = node.lock(job.lock) if job.capacity == 1 else node.semaphore(job.lock, job.capacity)
@@ -141,10 +140,10 @@ class _Worker:
     async def _visit(self, hold: Hold, job: Contend) -> bool:
         """Whether it was ours to the end."""
         entry = Report("enter", job.lock, job.capacity, self.node.name, hold.fence, hold.slot)
-        await self.testimony.give(entry)
+        await self._tell(entry)
         await asyncio.sleep(job.inside)
         kept = hold.valid
-        await self.testimony.give(msgspec.structs.replace(entry, event="exit" if kept else "lost"))
+        await self._tell(msgspec.structs.replace(entry, event="exit" if kept else "lost"))
         return kept
 
     async def _grab(self, lock: str, timeout: float | None) -> int | str:
@@ -152,13 +151,11 @@ class _Worker:
             hold = self.holds[lock] = await self.node.lock(lock).acquire_or_raise(timeout)
         except LockError as error:
             return f"{type(error).__name__}: {error}"
-        await self.testimony.give(Report("enter", lock, 1, self.node.name, hold.fence))
+        await self._tell(Report("enter", lock, 1, self.node.name, hold.fence))
         return hold.fence
 
     async def _free(self, lock: str) -> int:
         hold = self.holds.pop(lock)
-        await self.testimony.give(
-            Report("exit" if hold.valid else "lost", lock, 1, self.node.name, hold.fence)
-        )
+        await self._tell(Report("exit" if hold.valid else "lost", lock, 1, self.node.name, hold.fence))
         await hold.release()
         return hold.fence

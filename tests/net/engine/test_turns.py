@@ -10,8 +10,9 @@ import pytest
 
 from soloist.net import Node
 from soloist.net.engine.layout import Layout
-from soloist.testing import FaultProxy, eventually, memory_cluster, ports, started
-from tests.net.helpers import Exclusion, run, start_python, stop
+from soloist.testing import Crew, FaultProxy, eventually, memory_cluster, ports, started
+from tests.net.greedy import be_greedy
+from tests.net.helpers import Exclusion, run
 
 ENTRIES = 30
 
@@ -29,7 +30,8 @@ def test_a_greedy_caller_begun_right_after_the_start_starves_nobody(names: int) 
     async def main() -> None:
         with ports(*"abc") as peers:
             wanted = resting_at(0, 3, names)
-            greedy = start_python("tests.net.greedy", "a", repr(peers), ",".join(wanted))
+            crew = Crew()
+            crew.start("a", be_greedy, "a", peers, wanted)
             try:
                 async with started([Node(name, peers, shortcut=False) for name in "bc"]) as nodes:
                     exclusion = Exclusion()
@@ -37,7 +39,8 @@ def test_a_greedy_caller_begun_right_after_the_start_starves_nobody(names: int) 
                     await asyncio.gather(*visits)
                     assert exclusion.owners.count("b") == exclusion.owners.count("c") == ENTRIES
             finally:
-                stop(greedy)
+                crew.kill("a")  # it does not listen
+                crew.stop()
 
     run(main(), 20)
 
@@ -56,7 +59,10 @@ def test_a_greedy_caller_starves_nobody_after_a_cut(monkeypatch: pytest.MonkeyPa
                 nodes = [Node(name, peers, shortcut=False) for name in "bc"]
                 await stack.enter_async_context(started(nodes))
                 [lock] = resting_at(0, 3)
-                stack.callback(stop, start_python("tests.net.greedy", "a", repr(seen), lock))
+                crew = Crew()
+                stack.callback(crew.stop)
+                stack.callback(crew.kill_all)
+                crew.start("a", be_greedy, "a", seen, [lock])
                 await eventually(lambda: not any(node.missing() for node in nodes))
                 exclusion = Exclusion()
                 for _ in range(3):

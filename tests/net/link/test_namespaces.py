@@ -6,23 +6,23 @@ says so.
 
 from __future__ import annotations
 
-import json
+import ctypes
 import os
 import shutil
 import subprocess
-import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from queue import Queue
-from typing import Any
+from multiprocessing.connection import Connection
 
 import pytest
 
-from tests.net.helpers import ROOT
+from soloist.testing import Crew
+from soloist.testing.worker import Free, Grab, work
 
-SECONDS = 60.0
+SECONDS = 50.0
+CLONE_NEWNET = 0x40000000
+"""From linux/sched.h."""
 NOBODY = "02:00:00:00:00:99"
 PEERS = {"a": "10.213.0.1:7400", "b": "10.213.0.2:7400"}
 
@@ -49,41 +49,12 @@ def hosts() -> Iterator[dict[str, str]]:
         yield names
 
 
-class Keeper:
-    """A node in one of the namespaces; see `keeper.py`."""
-
-    def __init__(self, namespace: str, name: str) -> None:
-        task = json.dumps({"name": name, "peers": PEERS, "options": {"insecure": True}})
-        self.process = subprocess.Popen(
-            ["ip", "netns", "exec", namespace, sys.executable, "-m", "tests.net.keeper", task],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.lines: Queue[str] = Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-        assert self.answer() == "started"
-
-    def _read(self) -> None:
-        assert self.process.stdout
-        for line in self.process.stdout:
-            self.lines.put(line)
-
-    def ask(self, words: str) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(words + "\n")
-        self.process.stdin.flush()
-
-    def answer(self) -> Any:
-        return json.loads(self.lines.get(timeout=SECONDS))
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            assert pipe
-            pipe.close()
+def work_in(namespace: str, name: str, pipe: Connection) -> None:
+    """A worker in one of the namespaces."""
+    with open(f"/run/netns/{namespace}") as file:
+        if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "setns")
+    work(name, PEERS, {"insecure": True}, None, pipe)
 
 
 def pull(hosts: dict[str, str]) -> None:
@@ -120,25 +91,19 @@ def test_a_link_that_was_cut_is_there_again_soon_after_the_cut_has_healed(hosts:
     Such a link was dead for the two hours after which the system first asks an idle peer.
     """
     listener, speaker = PEERS
-    with ExitStack() as stack:
-        keepers = {name: Keeper(hosts[name], name) for name in PEERS}
-        for keeper in keepers.values():
-            stack.callback(keeper.stop)
-        names = [f"n{number}" for number in range(8)]
-        keepers[speaker].ask(f"grab {' '.join(names)} {SECONDS}")
-        keepers[speaker].answer()
-        keepers[speaker].ask(f"free {' '.join(names)} 0")
-        keepers[speaker].answer()
-        keepers[listener].ask(f"grab {' '.join(names)} {SECONDS}")
-        assert all(isinstance(fence, int) for fence in keepers[listener].answer().values())
+    names = tuple(f"n{number}" for number in range(8))
+    with Crew() as crew:
+        for name in PEERS:
+            crew.start(name, work_in, hosts[name], name)
+        for name in PEERS:
+            crew.hear(name)
+        crew.ask(speaker, Grab(names))
+        crew.ask(speaker, Free(names))
+        assert all(isinstance(fence, int) for fence in crew.ask(listener, Grab(names)).values())
         time.sleep(1)  # so that nothing is under way, not even an acknowledgement
         pull(hosts)
-        keepers[speaker].ask(
-            f"grab {' '.join(names)} 15"
-        )  # which it says into the void, until its system gives up
-        assert all("not granted" in words for words in keepers[speaker].answer().values())
+        told = crew.ask(speaker, Grab(names, 15))  # which it says into the void, until its system gives up
+        assert all("not granted" in words for words in told.values())
         plug_in(hosts)
-        keepers[listener].ask(f"free {' '.join(names)} 0")
-        keepers[listener].answer()
-        keepers[speaker].ask(f"grab {' '.join(names)} {SECONDS}")
-        assert all(isinstance(fence, int) for fence in keepers[speaker].answer().values())
+        crew.ask(listener, Free(names))
+        assert all(isinstance(fence, int) for fence in crew.ask(speaker, Grab(names, SECONDS)).values())

@@ -21,7 +21,7 @@ from soloist.net.link.connection import detach
 from soloist.net.link.wire import frame
 from soloist.net.member import renewal
 from soloist.net.member.renewal import Pulse
-from soloist.testing import eventually
+from soloist.testing import eventually, until
 from tests.net.helpers import LOOPS, Loop, log_lines, run
 from tests.net.link.certificates import Authority
 
@@ -81,10 +81,6 @@ Pair = Callable[[], tuple[socket.socket, socket.socket]]
 def pair(request: pytest.FixtureRequest) -> Pair:
     made: Pair = request.param
     return made
-
-
-def until(holds: Callable[[], Any]) -> None:
-    run(eventually(holds))
 
 
 # Frames.

@@ -6,8 +6,9 @@ Whatever happens, nobody gets what another holds, no fence goes back, and both e
 from __future__ import annotations
 
 import asyncio
-import json
+import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
@@ -20,8 +21,9 @@ import pytest
 
 from soloist.net import LockError, NodeClosed
 from soloist.net.service.client import ControlClient
-from soloist.testing import ports
-from tests.net.helpers import ROOT, run
+from soloist.testing import Crew, Report, Witness, eventually, ports
+from soloist.testing.worker import Grab, work
+from tests.net.helpers import run
 
 NAMES = [f"n{number}" for number in range(40)]
 AGAIN = "was started again"
@@ -29,52 +31,36 @@ SECONDS = 120
 Found = dict[str, int | str]
 
 
-class Process:
-    """A process that is started, killed and told to end."""
-
-    process: asyncio.subprocess.Process | None = None
-
-    async def spawn(self, *words: str, **options: Any) -> asyncio.subprocess.Process:
-        self.process = await asyncio.create_subprocess_exec(sys.executable, "-m", *words, **options)
-        return self.process
-
-    async def end(self, how: str) -> None:
-        assert self.process
-        if how == "close" and self.process.stdin:
-            self.process.stdin.write(b"close\n")
-        elif how == "kill":
-            self.process.kill()
-        else:
-            self.process.terminate()
-        await self.process.wait()
-        self.process = None
-
-
-class InLibrary(Process):
+class InLibrary:
     """A program with a node in it."""
 
     def __init__(self, name: str, peers: dict[str, str], directory: Path) -> None:
-        self.task = {"name": name, "peers": peers}
+        self.name, self.peers = name, peers
+        self.crew = Crew()
 
     async def start(self) -> None:
-        pipes: dict[str, Any] = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
-        await self.spawn("tests.net.keeper", json.dumps(self.task), cwd=ROOT, stderr=DEVNULL, **pipes)
-        await self._answer()
+        self.crew.start(self.name, work, self.name, self.peers, {}, None)
+        await asyncio.to_thread(self.crew.hear, self.name)
 
     async def grab(self, names: list[str], timeout: float) -> Found:
-        assert self.process
-        assert self.process.stdin
-        self.process.stdin.write(f"grab {' '.join(names)} {timeout}\n".encode())
-        found: Found = await self._answer()
+        found: Found = await asyncio.to_thread(self.crew.ask, self.name, Grab(tuple(names), timeout), SECONDS)
         return found
 
-    async def _answer(self) -> Any:
-        assert self.process
-        assert self.process.stdout
-        return json.loads(await self.process.stdout.readline())
+    async def end(self, how: str) -> None:
+        if how == "close":
+            self.crew.tell(self.name, None)
+        elif how == "kill":
+            self.crew.kill(self.name)
+        else:
+            os.kill(self.crew.pid(self.name), signal.SIGTERM)
+        await eventually(lambda: not self.crew.alive(self.name), f"{self.name} has ended")
+
+    async def stop(self) -> None:
+        self.crew.kill_all()
+        self.crew.stop()
 
 
-class Daemon(Process):
+class Daemon:
     """A daemon, and a client of it."""
 
     def __init__(self, name: str, peers: dict[str, str], directory: Path) -> None:
@@ -85,10 +71,13 @@ class Daemon(Process):
             f'cluster = "t"\ncontrol = "{{name}}.sock"\n[nodes]\n{nodes}'
         )
         self.client: ControlClient | None = None
+        self.process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
         words = ("soloist", "node", "--name", self.name, "--grace", "0.1")
-        await self.spawn(*words, cwd=self.directory, stdin=DEVNULL, stderr=DEVNULL)
+        self.process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", *words, cwd=self.directory, stdin=DEVNULL, stderr=DEVNULL
+        )
         async with asyncio.timeout(SECONDS):
             while True:
                 try:
@@ -111,29 +100,19 @@ class Daemon(Process):
         assert self.client
         if how == "close":
             await self.client.close()
-        await super().end(how)
+        assert self.process
+        if how == "kill":
+            self.process.kill()
+        else:
+            self.process.terminate()
+        await self.process.wait()
+        self.process = None
         await self.client.close()
         (self.directory / f"{self.name}.sock").unlink(missing_ok=True)
 
-
-class Witness:
-    """Who holds what, and the highest fence of each name."""
-
-    def __init__(self) -> None:
-        self.holder: dict[str, str] = {}
-        self.fences: dict[str, int] = {}
-
-    def saw(self, who: str, found: Found) -> int:
-        """How many were granted, each rightly."""
-        granted = {name: fence for name, fence in found.items() if isinstance(fence, int)}
-        for name, fence in granted.items():
-            assert name not in self.holder, f"{who} got {name}, which {self.holder[name]} holds"
-            assert fence > self.fences.get(name, 0), f"fence {fence} of {name} after {self.fences[name]}"
-            self.holder[name], self.fences[name] = who, fence
-        return len(granted)
-
-    def gone(self, who: str) -> None:
-        self.holder = {name: holder for name, holder in self.holder.items() if holder != who}
+    async def stop(self) -> None:
+        if self.process:
+            await self.end("kill")
 
 
 class Troupe:
@@ -145,7 +124,12 @@ class Troupe:
 
     async def grab(self, who: str, names: list[str], timeout: float) -> tuple[int, set[str]]:
         found = await self.members[who].grab(names, timeout)
-        return self.witness.saw(who, found), {words for words in found.values() if isinstance(words, str)}
+        granted = {name: fence for name, fence in found.items() if isinstance(fence, int)}
+        for name, fence in granted.items():
+            self.witness.hear(Report("enter", name, 1, who, fence))
+        self.witness.confirm()
+        assert not self.witness.problems()
+        return len(granted), {words for words in found.values() if isinstance(words, str)}
 
     async def denied(self, who: str, names: list[str], *words: str) -> None:
         """None of these is granted, and soon it is said why."""
@@ -156,7 +140,9 @@ class Troupe:
 
     async def end(self, who: str, how: str) -> None:
         await self.members[who].end(how)
-        self.witness.gone(who)
+        for report in self.witness.inside:
+            if report.holder == who:
+                self.witness.gone(report)
 
     async def restart(self, who: str, how: str) -> None:
         await self.end(who, how)
@@ -171,14 +157,9 @@ async def troupe(kind: Callable[..., Any]) -> AsyncIterator[Troupe]:
         peers = stack.enter_context(ports("a", "b", "c"))
         members = {name: kind(name, peers, directory) for name in peers}
         for member in members.values():
-            stack.push_async_callback(stop, member)
+            stack.push_async_callback(member.stop)
             await member.start()
         yield Troupe(members)
-
-
-async def stop(member: Process) -> None:
-    if member.process:
-        await member.end("kill")
 
 
 KINDS = [InLibrary, Daemon]
@@ -199,11 +180,9 @@ def test_a_member_that_is_started_again_gets_nothing_until_all_are(
             await cast.restart("b", how)
             await cast.denied("b", NAMES, f"'b' {AGAIN}", "restart 'c', too")
             await cast.denied("a", NAMES, f"'a' {AGAIN}")
-            before = dict(cast.witness.fences)
             await cast.restart("c", how)
             assert await cast.grab("a", NAMES[:20], 30) == (20, set()), "a goes on by itself"
             assert await cast.grab("c", NAMES[20:], 30) == (20, set())
-            assert all(cast.witness.fences[name] > fence for name, fence in before.items())
 
     run(main(), SECONDS)
 
@@ -241,7 +220,7 @@ def test_members_with_other_peers_share_nothing_and_are_told_the_difference(kind
                         assert "'b' alone counts 'c'" in reason
             finally:
                 for member in cast.members.values():
-                    await stop(member)
+                    await member.stop()
                 shutil.rmtree(directory)
 
     run(main(), SECONDS)

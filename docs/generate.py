@@ -17,8 +17,8 @@ from soloist.algorithms.printed import ERRATA, EXAMPLES, NOTES, SLIPS, Erratum, 
 from soloist.check import Report
 from soloist.cli import main
 from soloist.lab.refute import refute
-from soloist.network import Constant, Network
 from soloist.sim import Experiment, Saturated, Thinking, simulate
+from soloist.sim.links import Constant, Network
 from soloist.sim.script import Script
 
 DOCS = Path(__file__).parent

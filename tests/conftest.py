@@ -1,6 +1,9 @@
-"""Options of the test suite."""
+"""Options of the test suite, the signals that its processes inherit, and where its nodes keep their data."""
 
 from __future__ import annotations
+
+import signal
+import uuid
 
 import pytest
 
@@ -9,3 +12,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--rewrite", action="store_true", help="rewrite golden traces and digests; then read the diff"
     )
+
+
+def pytest_configure() -> None:
+    """Ctrl-C means something again where the tests run in the background of a script.
+
+    There a shell has it ignored, and whatever a test starts would inherit that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes that are not told where to keep their data do so where no other test finds it, nor the user."""
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state" / uuid.uuid4().hex))

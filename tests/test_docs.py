@@ -16,7 +16,10 @@ import pytest
 from soloist.cli import main
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -25,7 +28,7 @@ def blocks(page: Path, language: str) -> list[tuple[str, str]]:
 
 
 COMMANDS = {
-    page.name: [
+    page.relative_to(ROOT).as_posix(): [
         line.removeprefix("$ ")
         for _, body in blocks(page, "console")
         for line in body.splitlines()
@@ -53,7 +56,7 @@ def test_commands(
         assert main(arguments) == 0, f"{command}: {capsys.readouterr().err}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_python(page: Path) -> None:
     names: dict[str, Any] = {}
     for mark, body in blocks(page, "python"):
@@ -62,7 +65,7 @@ def test_python(page: Path) -> None:
         exec(compile(body, f"{page.name} example", "exec"), names)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if not target.startswith("http"):

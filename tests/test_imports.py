@@ -44,6 +44,14 @@ def test_the_library_needs_msgspec_and_the_standard_library_only(code: str) -> N
     assert {each for each in packages if each not in sys.stdlib_module_names} <= ALLOWED
 
 
+@pytest.mark.parametrize("module", ["core", "structures", "algorithms", "views"])
+def test_what_is_pure_loads_nothing_that_talks(module: str) -> None:
+    """An algorithm is to be stepped where there is no event loop, no socket and no TLS."""
+    found = loaded(f"import soloist.{module}")
+    assert not {name.split(".")[0] for name in found} & {"asyncio", "ssl", "socket", "selectors"}
+    assert not {name for name in found if name.startswith("soloist.net")}
+
+
 def test_no_algorithm_is_loaded_before_it_is_wanted() -> None:
     def algorithms(modules: set[str]) -> set[str]:
         return {m.split(".")[2] for m in modules if m.startswith("soloist.algorithms.") and "._" not in m}

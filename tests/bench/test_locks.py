@@ -59,8 +59,8 @@ def test_percentiles_are_in_microseconds() -> None:
 # Goals.
 
 
-def row(system: str, setting: str, pair: float, rate: float, hand_off: float) -> locks.Row:
-    return locks.Row(system, setting, pair, [locks.Contended(8, rate, 0.98, 2)], hand_off, hand_off)
+def row(system: str, setting: str, pair: float, rate: float, hand_off: float) -> locks.Measurement:
+    return locks.Measurement(system, setting, pair, [locks.Contended(8, rate, 0.98, 2)], hand_off, hand_off)
 
 
 def test_goals_are_ratios_of_one_run() -> None:
@@ -83,7 +83,10 @@ def test_goals_are_ratios_of_one_run() -> None:
 
 
 def test_what_is_missing_has_no_part_in_the_goals() -> None:
-    rows = [row("naimi-trehel", "asyncio", 3, 4000, 100), locks.Row("redis-py", "any", missing="apt-get …")]
+    rows = [
+        row("naimi-trehel", "asyncio", 3, 4000, 100),
+        locks.Measurement("redis-py", "any", missing="apt-get …"),
+    ]
     assert "re-entry / redis-py's pair" not in {bar.what for bar in locks.bars(rows)}
 
 
@@ -149,7 +152,7 @@ def test_idle_locks_cost_some_memory() -> None:
     assert found.bytes_per_name > 0
 
 
-def assert_complete(row: locks.Row, hand_off: bool = True) -> None:
+def assert_complete(row: locks.Measurement, hand_off: bool = True) -> None:
     assert row.missing is None
     assert row.pair_us is not None
     assert row.contended

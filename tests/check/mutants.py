@@ -1,7 +1,7 @@
 """Wrong algorithms, the first five: each differs from the right one in a single rule, and the checker must notice.
 
-They are what people get wrong: errata of the printed texts (fact sheets permission.md and token.md),
-the two defects of public example code (lab.md, section 2.2), and slips of our own.
+They are what people get wrong: errata of the printed texts (docs/errata.md),
+two defects of public example code, and slips of our own.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class LamportNoAnswerNeeded(lamport.Lamport):
 
 
 class RicartAgrawalaHRaisedOnlyWhenDeferring(ricart_agrawala.RicartAgrawala):
-    """S0 Fig. 1 as printed (permission.md, section 4, erratum 1)."""
+    """Lodha and Kshemkalyani 2000, Fig. 1, as printed (docs/errata.md, ricart-agrawala R1)."""
 
     @on(ricart_agrawala.Request)
     def on_request(self, j: Site, m: ricart_agrawala.Request) -> None:
@@ -83,7 +83,7 @@ class RicartAgrawalaHRaisedOnlyWhenDeferring(ricart_agrawala.RicartAgrawala):
 
 
 class RicartAgrawalaInsideIsNotRequesting(ricart_agrawala.RicartAgrawala):
-    """ "Requesting" read without being inside (permission.md, section 4, erratum 2)."""
+    """ "Requesting" read without being inside (docs/errata.md, ricart-agrawala R2)."""
 
     @on(ricart_agrawala.Request)
     def on_request(self, j: Site, m: ricart_agrawala.Request) -> None:
@@ -95,7 +95,7 @@ class RicartAgrawalaInsideIsNotRequesting(ricart_agrawala.RicartAgrawala):
 
 
 class RicartAgrawalaOwnHNotRaised(ricart_agrawala.RicartAgrawala):
-    """The 1981 original: a site alone uses a number twice (permission.md, section 4, erratum 3)."""
+    """The 1981 original: a site alone uses a number twice (docs/errata.md, ricart-agrawala R3)."""
 
     def acquire(self) -> None:
         before = self.H
@@ -135,7 +135,7 @@ class RicartAgrawalaForgetsTheDeferred(ricart_agrawala.RicartAgrawala):
 
 
 class SuzukiKasamiLastInFirstOut(suzuki_kasami.SuzukiKasami):
-    """The holder serves the end of its queue (lab.md, section 2.2: public example code)."""
+    """The holder serves the end of its queue (as public example code does)."""
 
     def release(self) -> None:
         self.LN[self.me] = self.RN[self.me]
@@ -145,7 +145,7 @@ class SuzukiKasamiLastInFirstOut(suzuki_kasami.SuzukiKasami):
 
 
 class SuzukiKasamiOldRequestsCount(suzuki_kasami.SuzukiKasami):
-    """An idle holder passes the token on any REQUEST, old ones too (token.md, section 2, erratum)."""
+    """An idle holder passes the token on any REQUEST, old ones too (docs/errata.md, ricart-agrawala-token S1)."""
 
     @on(suzuki_kasami.Request)
     def on_request(self, j: Site, m: suzuki_kasami.Request) -> None:
@@ -155,7 +155,7 @@ class SuzukiKasamiOldRequestsCount(suzuki_kasami.SuzukiKasami):
 
 
 class SuzukiKasamiDropsWhileInside(suzuki_kasami.SuzukiKasami):
-    """A REQUEST that comes while the holder is inside is dropped (token.md, section 3, erratum)."""
+    """A REQUEST that comes while the holder is inside is dropped (see docs/errata.md, suzuki-kasami A1)."""
 
     @on(suzuki_kasami.Request)
     def on_request(self, j: Site, m: suzuki_kasami.Request) -> None:
@@ -193,7 +193,7 @@ class NaimiTrehelPathNotReversed(naimi_trehel.NaimiTrehel):
 
 
 class NaimiTrehelWaitingRootForwards(naimi_trehel.NaimiTrehel):
-    """The survey's slip: a root that waits sends the REQUEST to itself (token.md, section 11)."""
+    """The survey's slip: a root that waits sends the REQUEST to itself (docs/errata.md, naimi-trehel S1)."""
 
     @on(naimi_trehel.Request)
     def on_request(self, j: Site, m: naimi_trehel.Request) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from soloist import algorithms
-from soloist.algorithms import CATALOGUE, Card, maekawa, ricart_agrawala
+from soloist.algorithms import CATALOGUE, Card, maekawa, ricart_agrawala, suzuki_kasami_bounded
 from soloist.algorithms.printed import PRINTED
 from soloist.check import Limits, Space, check, declarations, explore, setting, text
 from soloist.check.declarations import Declaration, declaration, declare
@@ -221,9 +221,19 @@ def test_the_report_says_so() -> None:
     assert "not relied on" not in text(check(CATALOGUE["ricart-agrawala"], 2, 1))
 
 
-def test_the_youngest_first_does_not_pass_with_three_sites() -> None:
+class NewestFirst(suzuki_kasami_bounded.SuzukiKasamiBounded):
+    """The privilege goes to whoever came last. With one request a site nobody waits for ever."""
+
+    def serve_next(self) -> None:
+        self.Q += [j for j in self.others if j not in self.Q and self.is_waiting(j)]
+        if self.Q:
+            self.pass_privilege(self.Q.pop())
+
+
+@pytest.mark.parametrize("kind", [AgrawalElAbbadiYoungestFirst, NewestFirst])
+def test_the_youngest_first_does_not_pass_with_three_sites(kind: type[Process]) -> None:
     """It takes requests without end to see that the oldest is never served."""
-    report = check(inherited(AgrawalElAbbadiYoungestFirst), 3, 1, endless_states=20_000)
+    report = check(inherited(kind), 3, 1, endless_states=20_000)
     assert report.verdict != "holds"
     assert report.properties["starvation"] in ("violated", "for these requests")
 

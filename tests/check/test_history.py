@@ -25,7 +25,7 @@ def claims(name: str, fairness: str) -> Card:
 
 @pytest.mark.parametrize("name", ["naimi-trehel", "raymond-tree", "ricart-agrawala", "suzuki-kasami"])
 def test_the_fence_grows_for_every_algorithm(name: str) -> None:
-    """design.md, section 5: a fence for any algorithm, for nothing."""
+    """docs/locks.md: a fence for any algorithm, for nothing."""
     report = check(CATALOGUE[name], nodes=3, rounds=1, properties=["fence"])
     assert report.properties == {"fence": "proved"}
 
@@ -71,7 +71,7 @@ def test_one_bit_stands_for_the_whole_counter(name: str) -> None:
 
 
 def test_causal_order_fails_for_suzuki_kasami() -> None:
-    """token.md, section 0: 1 asks; 2 hears it; 2 asks; the idle holder hears 2 first and serves it first."""
+    """1 asks; 2 hears it; 2 asks; the idle holder hears 2 first and serves it first."""
     report = check(claims("suzuki-kasami", "causal"), nodes=3, rounds=1)
     assert (report.verdict, report.property) == ("violated", "causal")
     assert [step.command for step in report.trace[:3]] == ["acquire 1", "deliver 1>2", "acquire 2"]
@@ -88,22 +88,22 @@ def test_causal_order_fails_for_suzuki_kasami() -> None:
     ],
     ids=str,
 )
-def test_causal_order_as_the_fact_sheet_has_it(name: str, rounds: tuple[int, ...], holds: bool) -> None:
-    """token.md, section 0, the table of causal fairness; timestamps respect causality (permission.md, 4)."""
+def test_causal_order_of_three_sites(name: str, rounds: tuple[int, ...], holds: bool) -> None:
+    """What each card says of causal order; timestamps respect causality."""
     report = check(claims(name, "causal"), nodes=3, rounds=rounds, properties=["causal"])
     assert report.verdict == ("holds" if holds else "violated")
 
 
 @pytest.mark.parametrize("name", ["lamport", "ricart-agrawala"])
 def test_timestamp_order_is_strict(name: str) -> None:
-    """permission.md, sections 3 and 4: increasing over all requests of the run."""
+    """Timestamps: increasing over all requests of the run."""
     report = check(CATALOGUE[name], nodes=2, rounds=2, properties=["timestamp"])
     assert report.properties == {"timestamp": "proved"}
 
 
 @pytest.mark.parametrize(("channels", "states"), [("fifo", 513), ("any", 605)])
-def test_strict_order_with_the_counts_of_the_fact_sheet(channels: str, states: int) -> None:
-    """permission.md, section 4: N=2, three rounds, strict, both channels: 513 and 605 states."""
+def test_strict_order_with_pinned_counts(channels: str, states: int) -> None:
+    """N=2, three rounds, strict, both channels: 513 and 605 states."""
     what = setting(CATALOGUE["ricart-agrawala"], 2, 3, 1, channels)
     graph = explore(Space(what, ["messages"], History((PROPERTIES["timestamp"].ghost(2),))))
     assert len(graph.states) == states

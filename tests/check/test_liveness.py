@@ -45,7 +45,7 @@ def test_components_against_the_obvious(graph: list[list[int]], without: set[int
 
 
 def test_an_unfair_cycle_is_no_starvation() -> None:
-    """tla-rs 59 (lab.md, section 2.6): the holder re-enters for ever while a request is under way, but only
+    """The holder re-enters for ever while a request is under way, but only
     by never delivering it. Fairness is asked of the part in which the site waits: in the graph as a
     whole everything happens somewhere."""
     space = Space(setting(CATALOGUE["naimi-trehel"], 2, 1).unbounded())
@@ -110,7 +110,7 @@ def test_steps_that_repeat_themselves_are_judged_too() -> None:
 
 
 def test_a_ring_has_no_final_state() -> None:
-    """token.md, section 1: the token never rests, so the end is "nobody wants", and there is always a cycle."""
+    """docs/algorithms/token-ring.md: the token never rests, so the end is "nobody wants", and there is always a cycle."""
     report = check(card(Begun), nodes=3, rounds=2)
     assert report.verdict == "holds"
     assert report.bypass_bound == 2

@@ -54,7 +54,7 @@ def test_caught(wrong: Mutant) -> None:
 @pytest.mark.parametrize("wrong", MUTANTS, ids=lambda m: m.name)
 @pytest.mark.parametrize("without", [*((name,) for name in REDUCTIONS), REDUCTIONS], ids="+".join)
 def test_no_reduction_hides_it(wrong: Mutant, without: tuple[str, ...]) -> None:
-    """lab.md, section 2.6: cross-check every reduction against the unreduced search."""
+    """docs/checking.md, "Reductions": cross-check every reduction against the unreduced search."""
     report = run(wrong, without)
     if COUNT_WITHOUT_END.get(wrong.name, set()) & set(
         without
@@ -107,7 +107,7 @@ def test_every_promise_is_broken_by_some_mutant() -> None:
 
 
 def test_last_in_first_out_starves_with_a_lasso() -> None:
-    """lab.md, section 2.2: two others hand the token to each other for ever, though every message arrives."""
+    """Two others hand the token to each other for ever, though every message arrives."""
     report = run(next(m for m in MUTANTS if m.name == "SuzukiKasamiLastInFirstOut"))
     assert report.loop is not None
     cycle = report.trace[report.loop :]
@@ -120,7 +120,7 @@ def test_last_in_first_out_starves_with_a_lasso() -> None:
 
 
 def test_an_endless_growth_is_told_from_a_large_space() -> None:
-    """stateright issue 18 (lab.md, section 2.1): the growth report shows that there is no end to it."""
+    """The growth report shows that there is no end to it."""
     endless = mutant(raymond_tree.CARD, RaymondAskedForgotten, "", 0)
     report = check(endless.card, 2, 1, limits=Limits(states=5_000))
     assert report.verdict == "incomplete"

@@ -123,6 +123,8 @@ def test_what_is_early_can_be_swapped_in_a_larger_system() -> None:
     assert next(hasty(setting(CATALOGUE["lamport"], 3, (2, 1, 1))), None) is None
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", DECLARING)
 def test_the_catalogue_is_believed(name: str) -> None:
+    """On every Python: what was proved on one is the same code on another."""
     assert not withheld(CATALOGUE[name].process)

@@ -1,4 +1,4 @@
-"""Every reduction answers as the unreduced search does (lab.md, section 2.6)."""
+"""Every reduction answers as the unreduced search does (docs/checking.md, "Reductions")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another checker counts the same states (lab.md, section 3.2)."""
+"""Another checker counts the same states (docs/checking.md, "How large")."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ COUNTS = [
 def test_pinned_counts(
     name: str, nodes: int, rounds: int, channels: str, states: int, transitions: int, reduced: int
 ) -> None:
-    """A changed count is a changed algorithm. Ricart-Agrawala's 2332 and 3293 for three sites are those of
-    the fact sheet (permission.md, section 4), found there by another program."""
+    """A changed count is a changed algorithm. Ricart-Agrawala's 2332 and 3293 for three sites were found
+    by another program, too."""
     what = setting(CATALOGUE[name], nodes, rounds, 1, channels)
     graph = explore(Space(what, ["messages"]))
     assert (len(graph.states), graph.transitions) == (states, transitions)
@@ -52,6 +52,7 @@ def test_the_catalogue_holds_with_three_sites_and_two_rounds(name: str) -> None:
     assert not report.vacuity.phases_unreached
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("nodes", "rounds"), [(1, 2), (2, 3), (3, (2, 1, 0)), (3, (1, 1, 0)), (3, (0, 0, 2))], ids=str
 )
@@ -76,14 +77,16 @@ def test_lamport_holds_with_three_sites_and_two_rounds() -> None:
     assert not report.vacuity.phases_unreached
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", FIVE)
 def test_one_site_alone(name: str) -> None:
     report = check(CATALOGUE[name], nodes=1, rounds=3)
     assert (report.verdict, report.bypass_bound) == ("holds", 0)
 
 
+@pytest.mark.smoke
 def test_lamport_needs_fifo() -> None:
-    """permission.md, section 3: the shortest counterexample has four steps, both sites are inside."""
+    """The shortest counterexample has four steps, both sites are inside."""
     report = check(CATALOGUE["lamport"], nodes=2, rounds=1, channels="any")
     assert (report.verdict, report.property, report.max_inside) == ("violated", "exclusion", 2)
     assert [step.command for step in report.trace] == [
@@ -179,7 +182,7 @@ def test_growth_adds_up() -> None:
 def test_bypass_bound_of_two_sites(name: str, bound: int | str) -> None:
     """How often the other may enter while one waits, requests without end: computed, not claimed.
 
-    With a token the holder re-enters for nothing while a request travels (token.md, section 0), yet
+    With a token the holder re-enters for nothing while a request travels, yet
     nobody starves.
     """
     report = check(CATALOGUE[name], nodes=2, rounds=1)
@@ -198,6 +201,7 @@ def test_different_requests_by_site() -> None:
     } == {1}
 
 
+@pytest.mark.smoke
 def test_json_record() -> None:
     record = check(CATALOGUE["lamport"], nodes=2, rounds=1, channels="any").record()
     assert {"algorithm", "nodes", "rounds", "k", "channels", "verdict", "property"} <= set(record)

@@ -1,4 +1,4 @@
-"""The worst case by search (lab.md, section 4, item 5)."""
+"""The worst case by search (docs/checking.md, "The worst case")."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Begun(Open):
 
 
 class Central(Process):
-    """Site 0 decides (fact sheet permission.md, section 2); `k` may be inside together."""
+    """Site 0 decides (docs/algorithms/central.md); `k` may be inside together."""
 
     k: int
     inside: int

@@ -69,7 +69,7 @@ def test_nonsense_is_one_line(
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("simulate central --jobs -1", "jobs must be at least 0 (one a core), not -1"),
+        ("simulate central --jobs -1", "jobs must be at least 0 (one per core), not -1"),
         ("simulate central --rate 1e-320", "rate must be above 0"),
         ("simulate central --inside 1e400", "--inside must be finite"),
         ("simulate central --entries 99999999999999999999", "entries must be at most 1e+08"),

@@ -39,6 +39,7 @@ def test_the_same_command_gives_the_same_figures(capsys: pytest.CaptureFixture[s
     assert results[0]["messages"] == 58 * 5000
 
 
+@pytest.mark.smoke
 def test_simulate_json_has_the_promised_fields(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "simulate suzuki-kasami --entries 100 --json")
     result = json.loads(out)
@@ -61,6 +62,7 @@ def test_algorithms_json_has_the_promised_fields(capsys: pytest.CaptureFixture[s
         assert all(card.values()) or not card["options"]
 
 
+@pytest.mark.smoke
 def test_the_catalogue_and_a_card_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "algorithms")
     assert all(name in out for name in CATALOGUE)
@@ -69,6 +71,7 @@ def test_the_catalogue_and_a_card_as_text(capsys: pytest.CaptureFixture[str]) ->
     assert "HOLDER" in out
 
 
+@pytest.mark.smoke
 def test_figures_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "simulate naimi-trehel --nodes 5 --entries 200 --replications 3")
     assert code == 0
@@ -134,6 +137,7 @@ def test_a_trace_is_written_as_text_or_as_json_lines(
     ]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
@@ -183,6 +187,7 @@ def test_a_broken_promise_exits_with_1(
     assert "(seed 1)" in err
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     "command",
     [
@@ -207,6 +212,7 @@ def test_help_is_there(command: str, capsys: pytest.CaptureFixture[str]) -> None
     assert "Usage: soloist" in out
 
 
+@pytest.mark.smoke
 def test_the_installed_command_and_the_module_are_the_same() -> None:
     for command in ([str(Path(sys.executable).with_name("soloist"))], [sys.executable, "-m", "soloist"]):
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)

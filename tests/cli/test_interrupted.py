@@ -123,3 +123,27 @@ def test_the_demo_leaves_no_orphans(how: signal.Signals, tmp_path: Path) -> None
     finally:
         for number, _ in group(process.pid):
             os.kill(number, signal.SIGKILL)
+
+
+def test_ctrl_c_is_tested_where_the_tests_run_in_the_background(tmp_path: Path) -> None:
+    """As in `make test &` in a script: there the shell has it ignored, and all that is started inherits that."""
+    test = f"{__file__}::{test_ctrl_c_ends_a_command_with_one_line.__name__}[simulate lamport {LONG}-1]"
+    background = ["sh", "-c", 'trap "" INT QUIT; exec "$@"', "sh"]
+    alone = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--basetemp={tmp_path / 'theirs'}",
+    ]
+    done = subprocess.run(
+        [*background, *alone, test],
+        capture_output=True,
+        text=True,
+        timeout=3 * PATIENCE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout

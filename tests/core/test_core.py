@@ -12,6 +12,8 @@ from soloist.core import IDLE, INSIDE, WAITING, Message, Port, ProtocolError, Us
 from soloist.core.trace import Recorder, Step
 from soloist.sim.script import Script
 
+pytestmark = pytest.mark.smoke
+
 
 def port(name: str = "ricart-agrawala", nodes: int = 3, site: int = 1) -> Port:
     card = find(name)

@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-import soloist.lab.papers.bulgannawar_vaidya as bv
+import soloist.lab.papers.bulgannawar_vaidya_claims as bv
 import soloist.lab.papers.lodha_kshemkalyani as lk
 import soloist.lab.papers.naimi_thiare as nt
 import soloist.lab.papers.suzuki_kasami as sk
 from soloist.lab.history import Served
+from soloist.lab.papers.bulgannawar_vaidya import LAMBDAS
 from soloist.lab.report import Claim, below, tells
 from soloist.lab.table import Point
 from soloist.sim.statistics import Estimate
@@ -207,7 +208,7 @@ def test_naimi_and_thiare_told_from_the_nearest_wrong(number: int, wrong: dict[s
 
 def series(**values: float) -> bv.Series:
     """The same figure at every lambda, by name of the constant; `parts_` for the partitioned form."""
-    return {label_of(name): {x: point(value) for x in bv.LAMBDAS} for name, value in values.items()}
+    return {label_of(name): {x: point(value) for x in LAMBDAS} for name, value in values.items()}
 
 
 def label_of(name: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from soloist.cli import main
 from soloist.lab import Seeds
 from soloist.lab.papers import bulgannawar_vaidya, scale, survey
-from soloist.lab.report import Report, Test, claim, markdown_table
+from soloist.lab.report import Findings, Test, claim, markdown_table
 from soloist.lab.reproduce import PAPERS
 from soloist.lab.workbench import Workbench
 
@@ -81,7 +81,7 @@ def test_tables_in_markdown() -> None:
 
 def test_a_report_counts_its_claims_and_says_first_what_was_repaired() -> None:
     claims = [claim("a", "words", "section 1", True, "x", "u"), claim("b", "", "the card", False, "y", "v")]
-    text = Report("T", "P", "Fig. 2,\n  repaired.", claims).markdown("c")
+    text = Findings("T", "P", "Fig. 2,\n  repaired.", claims).markdown("c")
     assert text.startswith("# T\n\n*P*\n\n**What was measured**: Fig. 2, repaired.\n")
     assert "Of 2 claims: 1 reproduced, 1 not reproduced." in text
     assert "| a | section 1: “words” | **reproduced** | x | u |" in text

@@ -278,7 +278,7 @@ def test_a_worker_that_dies_stops_the_sweep_in_one_line(
 
 
 def test_workers_with_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def elsewhere(cell: Any) -> work.Outcome:
+    def elsewhere(cell: Any) -> work.SignedRow:
         return msgspec.structs.replace(work.run_cell(cell), soloist="9.9")
 
     monkeypatch.setattr(runner, "run_cell", elsewhere)

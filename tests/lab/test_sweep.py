@@ -8,8 +8,8 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.lab import Contender, Seeds, Sweep, planned, read_sweep
-from soloist.network import Exponential
 from soloist.sim import Saturated, Thinking
+from soloist.sim.links import Exponential
 from tests.lab.helpers import PLAN, small
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sweep.toml"

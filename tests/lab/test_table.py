@@ -14,8 +14,8 @@ from soloist import __version__
 from soloist.core import UsageError
 from soloist.lab import Provenance, Row, Sweep, Table, read_table, run_sweep
 from soloist.lab.sweep import Contender
-from soloist.network import Network
 from soloist.sim import Experiment, Thinking, simulate
+from soloist.sim.links import Network
 from soloist.sim.statistics import estimate
 from tests.lab.helpers import small
 

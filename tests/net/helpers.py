@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -16,7 +16,8 @@ import msgspec
 
 from soloist.net import Node
 from soloist.net.sync import new_loop
-from soloist.testing import Report, Witness
+from soloist.testing import Report, Witness, eventually
+from soloist.testing.waiting import PATIENCE
 
 T = TypeVar("T")
 
@@ -45,9 +46,24 @@ def run(work: Coroutine[Any, Any, T], seconds: float = 30, loop: Loop = asyncio.
 
 async def settled(nodes: list[Node]) -> None:
     """Let everything that is under way come to its end."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not all(instance.idle for node in nodes for instance in node.instances.values()):
             await asyncio.sleep(0)
+
+
+async def asked(node: Node, lock: str = "lock:x", callers: int = 1, among: Iterable[Node] = ()) -> None:
+    """Wait until so many callers wait at that node, and what was said about it among these has been heard."""
+
+    def so() -> bool:
+        instance = node.instances.get(lock)
+        return bool(instance and instance.waiting == callers and not under_way(among))
+
+    await eventually(so, f"{callers} wait for {lock} at {node.name}")
+
+
+def under_way(nodes: Iterable[Node]) -> int:
+    """Messages that have been sent, but not received."""
+    return sum(node.stats.messages_sent - node.stats.messages_received for node in nodes)
 
 
 def assert_at_rest(nodes: list[Node]) -> None:

@@ -1,4 +1,4 @@
-"""A process whose main thread is interrupted at random moments: `python -m tests.net.pestered USE TRIES SEED`.
+"""A process whose main thread is interrupted at random moments: `python -m tests.net.pestered USE NAMES TRIES SEED`.
 
 It takes and gives back a lock again and again while another thread takes it, too. After each try nothing may be left
 of it, interrupted or not. It says how many of the tries were interrupted, and what was left.
@@ -40,18 +40,18 @@ def tried(use: str, lock: Any, pest: Pest, delay: float) -> bool:
     """Whether it was interrupted."""
     hold = None
     try:
-        pest.awake = True
-        signal.setitimer(signal.ITIMER_REAL, delay)
-        if use == "acquire":
-            hold = lock.acquire()
-            pest.awake = False
-        elif use == "with":
+        if use == "leave":
             with lock:
-                pass
+                wake(pest, delay)
             pest.awake = False
-        else:
+        elif use == "enter":
+            wake(pest, delay)
             with lock:
                 pest.awake = False
+        else:
+            wake(pest, delay)
+            hold = lock.acquire()
+            pest.awake = False
     except KeyboardInterrupt:
         return True
     finally:
@@ -60,10 +60,15 @@ def tried(use: str, lock: Any, pest: Pest, delay: float) -> bool:
     return False
 
 
-def main(use: str, tries: int, seed: int) -> None:
+def wake(pest: Pest, delay: float) -> None:
+    pest.awake = True
+    signal.setitimer(signal.ITIMER_REAL, delay)
+
+
+def main(use: str, names: str, tries: int, seed: int) -> None:
     rng, pest, over = random.Random(seed), Pest(), threading.Event()
     with ports("a") as peers, SyncNode("a", peers) as node:
-        lock = node.locks("x", "y") if use == "locks" else node.lock("x")
+        lock = node.locks(*names) if len(names) > 1 else node.lock(names)
 
         def disturb() -> None:
             while not over.is_set():
@@ -96,4 +101,4 @@ def main(use: str, tries: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

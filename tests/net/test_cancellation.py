@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from soloist.algorithms import CATALOGUE
 from soloist.net import Hold, Lock, Node
 from soloist.testing import memory_cluster, memory_nodes
-from tests.net.helpers import assert_at_rest, run, settled
+from tests.net.helpers import asked, assert_at_rest, run, settled
 
 Make = Callable[[Node], Any]
 
@@ -272,12 +272,12 @@ def test_a_grant_that_nobody_waits_for_any_more_is_given_back(algorithm: str) ->
                 held = await a.lock("x").acquire()
                 assert held
                 task = asyncio.create_task(b.lock("x").acquire())
-                await asyncio.sleep(0.005)
+                await asked(b, among=nodes)
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await task
                 await held.release()
-                await asyncio.sleep(0.005)
+                await settled(nodes)
             async with b.lock("x", timeout=5):
                 pass
             async with c.lock("x", timeout=5):

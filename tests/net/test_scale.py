@@ -9,7 +9,7 @@ import tracemalloc
 import pytest
 
 from soloist.testing import Contend, Workers, memory_cluster
-from tests.net.helpers import Exclusion, assert_at_rest, run
+from tests.net.helpers import Exclusion, assert_at_rest, run, settled
 
 NAMES = 10_000
 KIBIBYTES_PER_NAME = 20
@@ -25,7 +25,7 @@ def test_two_hundred_nodes_in_one_process(algorithm: str) -> None:
             exclusion = Exclusion()
             await asyncio.gather(*(exclusion.visit(node, node.lock("x"), 2) for node in nodes))
             assert sorted(exclusion.owners) == sorted(names * 2)
-            await asyncio.sleep(0.01)
+            await settled(nodes)
             assert_at_rest(nodes)
 
     run(main(), 55)

@@ -27,7 +27,7 @@ from soloist.net import (
     SyncNode,
     WouldDeadlock,
 )
-from soloist.testing import ports
+from soloist.testing import ports, until
 from tests.net.helpers import ROOT, Exclusion, split, start_python, stop
 
 
@@ -62,13 +62,6 @@ def in_threads(*works: Callable[[], Any], seconds: float = 30) -> list[Any]:
     return results
 
 
-def eventually(holds: Callable[[], Any], seconds: float = 15) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it never came to this"
-        time.sleep(0.005)
-
-
 def waiting(node: SyncNode, lock: str = "lock:x") -> int:
     instance = node.node.instances.get(lock)
     return instance.waiting if instance else 0
@@ -77,6 +70,7 @@ def waiting(node: SyncNode, lock: str = "lock:x") -> int:
 # Exclusion.
 
 
+@pytest.mark.smoke
 def test_threads_of_two_nodes_exclude_each_other(nodes: list[SyncNode]) -> None:
     exclusion = Exclusion()
 
@@ -113,6 +107,7 @@ def test_a_semaphore_lets_in_its_value_and_no_more(nodes: list[SyncNode]) -> Non
 # The rules.
 
 
+@pytest.mark.smoke
 def test_timeouts_and_tries(nodes: list[SyncNode]) -> None:
     a, b = nodes
     with a.lock("x"):
@@ -206,7 +201,7 @@ def test_a_lock_is_a_decorator(nodes: list[SyncNode]) -> None:
 
 def test_notes_and_holders(nodes: list[SyncNode]) -> None:
     a, b = nodes
-    eventually(lambda: not a.missing())
+    until(lambda: not a.missing())
     with a.lock("x", note="nightly job") as hold:
         (holder,) = b.inspect("x").holders
         assert (holder.node, holder.note, holder.fence) == ("a", "nightly job", hold.fence)
@@ -214,6 +209,7 @@ def test_notes_and_holders(nodes: list[SyncNode]) -> None:
         assert (hold.name, hold.note, hold.slot, hold.epoch) == ("x", "nightly job", None, a.node.epoch)
 
 
+@pytest.mark.smoke
 def test_locks_pickle_by_name_and_holds_do_not(nodes: list[SyncNode]) -> None:
     a, b = nodes
     lock = pickle.loads(pickle.dumps(a.lock("x", timeout=10, note="n")))
@@ -282,7 +278,7 @@ def test_closing_wakes_all_who_wait(nodes: list[SyncNode]) -> None:
         return b.lock("x").acquire()
 
     def close() -> None:
-        eventually(lambda: waiting(b) == 5)
+        until(lambda: waiting(b) == 5)
         b.close()
 
     with a.lock("x"):
@@ -290,6 +286,7 @@ def test_closing_wakes_all_who_wait(nodes: list[SyncNode]) -> None:
     assert [type(result) for result in results[:5]] == [NodeClosed] * 5
 
 
+@pytest.mark.smoke
 def test_closing_while_threads_come_and_go_hangs_nobody() -> None:
     for _ in range(10):
         with ports("a") as peers:
@@ -347,10 +344,10 @@ def test_a_thread_may_be_interrupted_while_it_waits() -> None:
             with a.lock("x"):  # which needs the other, once
                 waiter.stdin.write(b"go\n")
                 waiter.stdin.flush()
-                eventually(lambda: a.inspect("x").waiting.get("b"))
+                until(lambda: a.inspect("x").waiting.get("b"))
                 os.kill(waiter.pid, signal.SIGINT)
                 assert waiter.stdout.readline() == b"interrupted\n"
-                eventually(lambda: not a.inspect("x").waiting)
+                until(lambda: not a.inspect("x").waiting)
             for _ in range(3):
                 with a.lock("x", timeout=10):
                     pass
@@ -359,10 +356,13 @@ def test_a_thread_may_be_interrupted_while_it_waits() -> None:
             stop(waiter)
 
 
-@pytest.mark.parametrize("use", ["acquire", "enter", "locks"])
-def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str) -> None:
+@pytest.mark.smoke
+@pytest.mark.parametrize(
+    ("use", "names"), [("acquire", "x"), ("enter", "x"), ("enter", "xy"), ("leave", "x"), ("leave", "xy")]
+)
+def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str, names: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.net.pestered", use, "300", "1"],
+        [sys.executable, "-m", "tests.net.pestered", use, names, "300", "1"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         timeout=60,
@@ -375,7 +375,7 @@ def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str) 
 
 FORK = """
 import os, sys
-from tests.net.helpers import ports
+from soloist.testing import ports
 from soloist.net import NodeClosed, SyncNode, LockLost
 with ports("a") as peers, SyncNode("a", peers) as node:
     lock = node.lock("x")
@@ -399,6 +399,7 @@ with ports("a") as peers, SyncNode("a", peers) as node:
 """
 
 
+@pytest.mark.smoke
 def test_after_a_fork_all_is_dead_in_the_child() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", FORK],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from soloist.network import Constant, Network
 from soloist.sim import Experiment, Result, Saturated, simulate
+from soloist.sim.links import Constant, Network
 
 T = 1.0
 

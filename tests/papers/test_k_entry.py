@@ -13,8 +13,8 @@ import pytest
 from soloist.algorithms import find
 from soloist.algorithms.naimi_trehel import harmonic
 from soloist.core import Outbox, Port
-from soloist.network import Exponential, Network
 from soloist.sim import Experiment, Listed, Result, Saturated, Thinking, simulate
+from soloist.sim.links import Exponential, Network
 from soloist.sim.workload import listed
 from soloist.structures.quorums import Quorums
 

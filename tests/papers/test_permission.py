@@ -6,8 +6,8 @@ from math import log2
 
 import pytest
 
-from soloist.network import Constant, Exponential, Network
 from soloist.sim import Experiment, Result, Saturated, Thinking, simulate
+from soloist.sim.links import Constant, Exponential, Network
 from soloist.sim.script import Script
 from soloist.sim.workload import listed
 from soloist.structures.information import information

@@ -12,9 +12,9 @@ from soloist.algorithms.nishio import Nishio, Token
 from soloist.algorithms.singhal_heuristic import Request as SinghalRequest
 from soloist.core import Port
 from soloist.core.trace import Recorder
-from soloist.network import Constant, Exponential, Network
 from soloist.sim import Experiment, Saturated, Thinking, simulate
 from soloist.sim.experiment import run
+from soloist.sim.links import Constant, Exponential, Network
 from soloist.sim.script import Script
 from soloist.structures.graphs import graph
 from soloist.structures.trees import tree

@@ -13,8 +13,9 @@ from soloist.algorithms.ricart_agrawala import REPLY, Request, RicartAgrawala
 from soloist.algorithms.suzuki_kasami import SuzukiKasami
 from soloist.core import Message, Process, PropertyViolated, Site, UsageError, on
 from soloist.core.trace import Recorder
-from soloist.network import Constant, Exponential, Lognormal, Network, Uniform, delay, duration
+from soloist.durations import duration
 from soloist.sim import Experiment, Listed, Result, Saturated, Thinking, simulate
+from soloist.sim.links import Constant, Exponential, Lognormal, Network, Uniform, delay
 
 DRAWN = [Constant(0.001), Uniform(0.0, 0.002), Exponential(0.001), Lognormal(0.001, 1.0)]
 
@@ -47,6 +48,7 @@ def without_wall_time(result: Result) -> Result:
 # One seed, one run.
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("links", DRAWN, ids=lambda d: type(d).__name__)
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_the_same_seed_gives_the_same_trace(name: str, links: Constant) -> None:
@@ -92,6 +94,7 @@ def times(experiment: Experiment, kind: str) -> list[tuple[float, int]]:
     return [(round(s.time or 0, 9), s.site) for s in recorder.steps if s.kind == kind]
 
 
+@pytest.mark.smoke
 def test_copies_leave_one_after_another_and_handlers_run_after_the_receive_cost() -> None:
     """N=3, Ts=0.1, Tr=0.2, Tt=1. Site 0 asks at 0. Its copies leave at 0.1 and 0.2, arrive at 1.1 and
     1.2, and are handled at 1.3 and 1.4. The replies leave 0.1 later, arrive at 2.4 and 2.5, and wait for
@@ -140,6 +143,7 @@ def overtakings(fifo: bool) -> int:
     return count
 
 
+@pytest.mark.smoke
 def test_fifo_links_keep_the_order_and_others_do_not() -> None:
     assert overtakings(fifo=True) == 0
     assert overtakings(fifo=False) > 0
@@ -188,6 +192,7 @@ def test_one_site_needs_nobody() -> None:
         assert result.words_per_message is None
 
 
+@pytest.mark.smoke
 def test_progress_ends_at_the_total() -> None:
     seen: list[tuple[int, int]] = []
     simulate(
@@ -238,6 +243,7 @@ class Favouring(SuzukiKasami):
             self.pass_privilege(self.Q.pop(0))
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("process", "of", "property", "message"),
     [
@@ -305,6 +311,7 @@ class Sleeper(Process):
     def on_ring(self, j: Site, m: Ring) -> None: ...
 
 
+@pytest.mark.smoke
 def test_timers_run_out_once_unless_cancelled_or_set_anew(variant: object) -> None:
     variant("sleeper", "naimi-trehel", process=Sleeper)  # type: ignore[operator]
     result = simulate(Experiment("sleeper", nodes=1, workload=Listed(((0.0, 0), (9.0, 0)))))

@@ -29,7 +29,7 @@ LEAST_RATE = 120_000
 """Unreduced states per CPU second that we promise for three sites and two rounds."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class Measurement(msgspec.Struct, frozen=True):
     """States, and states per CPU second, of both; SPIN's are None where it is not installed."""
 
     nodes: int
@@ -48,7 +48,7 @@ def measure(
     cases: tuple[tuple[int, int], ...] = CASES,
     repeat: int = 5,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Row]:
+) -> list[Measurement]:
     """One row for each number of sites and rounds; of several measurements the best counts."""
     rows = []
     for done, (nodes, rounds) in enumerate(cases):
@@ -58,12 +58,12 @@ def measure(
     return rows
 
 
-def _row(nodes: int, rounds: int, repeat: int) -> Row:
+def _row(nodes: int, rounds: int, repeat: int) -> Measurement:
     states, seconds = _ours(nodes, rounds, (), repeat)
     fewer, fewer_seconds = _ours(nodes, rounds, REDUCTIONS, repeat)
     theirs = spin(nodes, rounds, repeat) if installed() else None
     rate = states / seconds
-    return Row(
+    return Measurement(
         nodes=nodes,
         rounds=rounds,
         states=states,
@@ -172,7 +172,7 @@ def _receive(j: int) -> str:
 """
 
 
-def table(rows: list[Row]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def table(rows: list[Measurement]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Columns and cells, for people."""
     columns = (
         "sites",

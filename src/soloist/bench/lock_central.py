@@ -1,4 +1,4 @@
-"""The least that a lock server in Python can cost: one queue a name, first come first served, over TCP.
+"""The least that a lock server in Python can cost: one queue per name, first come first served, over TCP.
 
 It is no product, but a yardstick: no authentication, no fence, no reconnection. To acquire takes one round
 trip, to release one message, so a hand-off takes two hops: from the holder to the server, and on to the next.

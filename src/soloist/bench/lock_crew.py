@@ -17,10 +17,10 @@ from soloist.bench import lock_workers
 from soloist.bench.lock_workers import NANOSECONDS, Done, Go, Job
 
 HOLD_SECONDS = 0.005
-"""Long enough for the other process to be waiting, whatever it waits for."""
+"""Seconds: long enough for the other process to be waiting, whatever it waits for."""
 START_SECONDS = 0.05
 PATIENCE_SECONDS = 60.0
-"""A client that takes so much longer than it was told to hangs."""
+"""Seconds: a client that takes so much longer than it was told to hangs."""
 
 
 class Crew:

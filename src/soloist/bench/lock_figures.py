@@ -12,7 +12,7 @@ import msgspec
 from soloist.bench.lock_workers import NANOSECONDS, Done
 
 WARM_UP = 0.2
-"""The share of the time that is not counted."""
+"""Share of the time that is not counted."""
 
 
 class Visit(NamedTuple):

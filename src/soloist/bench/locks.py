@@ -36,13 +36,13 @@ PROCESSES = (2, 4, 8)
 OURS = NAIMI, RICART = "naimi-trehel", "ricart-agrawala"
 LOOPS = ("asyncio", "uvloop")
 TURNS = 4
-"""In which the hand-offs of a round are measured."""
+"""Turns in which the hand-offs of a round are measured."""
 FAILURES = (RuntimeError, OSError, subprocess.SubprocessError)
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
-class Row(msgspec.Struct, frozen=True):
+class Measurement(msgspec.Struct, frozen=True):
     """One system. Times in microseconds; None is what it does not do, or what is not installed."""
 
     system: str
@@ -106,7 +106,7 @@ def measure(
     rounds: int = 3,
     only: Sequence[str] = (),
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Row]:
+) -> list[Measurement]:
     """One row for each system (or for those named): the median of the rounds."""
     names = {system.name for system in systems()}
     for name in only:
@@ -119,7 +119,7 @@ def measure(
     def step() -> None:
         progress(next(steps), total)
 
-    samples: dict[System, list[Row]] = {system: [] for system in chosen}
+    samples: dict[System, list[Measurement]] = {system: [] for system in chosen}
     for _ in range(rounds):
         for system, rows in samples.items():
             rows.append(_sample(system, processes, seconds))
@@ -128,12 +128,12 @@ def measure(
     return [_whole(_median_row(rows), handed[system]) for system, rows in samples.items()]
 
 
-def sample(system: System, processes: Sequence[int], seconds: float) -> Row:
+def sample(system: System, processes: Sequence[int], seconds: float) -> Measurement:
     """All figures of one system, measured once."""
     return _whole(_sample(system, processes, seconds), hand_offs([system], seconds, 1)[system])
 
 
-def _whole(row: Row, handed: Row) -> Row:
+def _whole(row: Measurement, handed: Measurement) -> Measurement:
     if row.missing or handed.missing:
         return row if row.missing else handed
     return msgspec.structs.replace(
@@ -155,17 +155,17 @@ def _open(system: System, processes: int) -> Iterator[tuple[Crew, str]]:
                 yield crew, where
 
 
-def _sample(system: System, processes: Sequence[int], seconds: float) -> Row:
+def _sample(system: System, processes: Sequence[int], seconds: float) -> Measurement:
     if system.bare or (missing := system.missing()):
-        return Row(system.name, system.setting, missing=None if system.bare else missing)
+        return Measurement(system.name, system.setting, missing=None if system.bare else missing)
     try:
         with _open(system, max([2, *processes])) as (crew, where):
             return _figures(system, crew, where, processes, seconds)
     except FAILURES as error:
-        return Row(system.name, system.setting, missing=f"failed: {error}")
+        return Measurement(system.name, system.setting, missing=f"failed: {error}")
 
 
-def _figures(system: System, crew: Crew, where: str, processes: Sequence[int], seconds: float) -> Row:
+def _figures(system: System, crew: Crew, where: str, processes: Sequence[int], seconds: float) -> Measurement:
     overlapping = 0
     done = crew.run(_jobs(system, where, ["pair", "idle"] if system.peer is None else ["pair"]), seconds)
     pair = median(done[0].durations) / 1000
@@ -174,17 +174,17 @@ def _figures(system: System, crew: Crew, where: str, processes: Sequence[int], s
         done = crew.run(_jobs(system, where, ["contend"] * size), seconds)
         overlapping += overlaps(in_order(done))
         contended.append(contention(done, seconds))
-    return Row(system.name, system.setting, pair, contended, overlaps=overlapping)
+    return Measurement(system.name, system.setting, pair, contended, overlaps=overlapping)
 
 
 def hand_offs(
     chosen: Sequence[System], seconds: float, turns: int, step: Callable[[], None] = lambda: None
-) -> dict[System, Row]:
+) -> dict[System, Measurement]:
     """One row for each system, with nothing but its hand-offs: the median of the turns.
 
     All take turns, and often: how soon an idle processor wakes up changes from second to second.
     """
-    rows: dict[System, list[Row]] = {system: [] for system in chosen}
+    rows: dict[System, list[Measurement]] = {system: [] for system in chosen}
     with ExitStack() as stack:
         opened: dict[System, tuple[Crew, str]] = {}
         for system in chosen:
@@ -195,18 +195,18 @@ def hand_offs(
             except FAILURES as error:
                 missing = f"failed: {error}"
             if missing:
-                rows[system].append(Row(system.name, system.setting, missing=missing))
+                rows[system].append(Measurement(system.name, system.setting, missing=missing))
         for _ in range(turns):
             for system, (crew, where) in opened.items():
                 try:
                     rows[system].append(_hand_offs(system, crew, where, seconds))
                 except FAILURES as error:
-                    rows[system].append(Row(system.name, system.setting, missing=f"failed: {error}"))
+                    rows[system].append(Measurement(system.name, system.setting, missing=f"failed: {error}"))
                 step()
     return {system: _median_row(each) for system, each in rows.items()}
 
 
-def _hand_offs(system: System, crew: Crew, where: str, seconds: float) -> Row:
+def _hand_offs(system: System, crew: Crew, where: str, seconds: float) -> Measurement:
     overlapping = 0
     if system.bare:
         port = str(*free_ports(1))
@@ -218,7 +218,9 @@ def _hand_offs(system: System, crew: Crew, where: str, seconds: float) -> Row:
         durations = [b.entered - a.left for a, b in pairwise(visits) if a.process != b.process]
         overlapping = overlaps(visits)
     p50, p99 = p50_p99(durations)
-    return Row(system.name, system.setting, hand_off_p50_us=p50, hand_off_p99_us=p99, overlaps=overlapping)
+    return Measurement(
+        system.name, system.setting, hand_off_p50_us=p50, hand_off_p99_us=p99, overlaps=overlapping
+    )
 
 
 def _jobs(system: System, where: str, roles: Sequence[Role], tasks: int = 1, locality: int = 1) -> list[Job]:
@@ -233,10 +235,10 @@ def _jobs(system: System, where: str, roles: Sequence[Role], tasks: int = 1, loc
     ]
 
 
-def _median_row(rows: Sequence[Row]) -> Row:
+def _median_row(rows: Sequence[Measurement]) -> Measurement:
     if failed := next((row for row in rows if row.missing), None):
         return failed
-    return Row(
+    return Measurement(
         rows[0].system,
         rows[0].setting,
         _median(row.pair_us for row in rows),
@@ -262,7 +264,7 @@ def _median_contended(each: Sequence[Contended]) -> Contended:
     )
 
 
-def table(rows: Sequence[Row], processes: Sequence[int]) -> Table:
+def table(rows: Sequence[Measurement], processes: Sequence[int]) -> Table:
     """Columns and cells, for people. Fairness is that of the largest number of processes."""
     most = max(processes)
     columns = ("system", "setting", ">pair", *(f">P={count}" for count in processes))
@@ -270,7 +272,7 @@ def table(rows: Sequence[Row], processes: Sequence[int]) -> Table:
     return columns, [_cells(row, processes, most) for row in rows if not row.missing]
 
 
-def _cells(row: Row, processes: Sequence[int], most: int) -> tuple[str, ...]:
+def _cells(row: Measurement, processes: Sequence[int], most: int) -> tuple[str, ...]:
     rates = [each.entries_per_second if (each := row.at(count)) else None for count in processes]
     busy = row.at(most)
     fairness = (f"{busy.jain:.3f}", str(busy.longest_run)) if busy else ("-", "-")
@@ -292,20 +294,20 @@ class Goal(NamedTuple):
     what: str
     ours: str
     theirs: str
-    figure: Callable[[Row], float | None]
+    figure: Callable[[Measurement], float | None]
     limit: float
     at_most: bool
 
 
-def _rate(row: Row) -> float | None:
+def _rate(row: Measurement) -> float | None:
     return busy.entries_per_second if (busy := row.at(8)) else None
 
 
-def _jain(row: Row) -> float | None:
+def _jain(row: Measurement) -> float | None:
     return busy.jain if (busy := row.at(8)) else None
 
 
-def _longest_run(row: Row) -> float | None:
+def _longest_run(row: Measurement) -> float | None:
     return busy.longest_run if (busy := row.at(8)) else None
 
 
@@ -321,7 +323,7 @@ GOALS = (
 )
 
 
-def bars(rows: Sequence[Row]) -> list[Bar]:
+def bars(rows: Sequence[Measurement]) -> list[Bar]:
     """What we want to reach, as far as it was measured, in each setting."""
     peers = {row.system: row for row in rows if not row.missing}
     found = []

@@ -23,8 +23,8 @@ import msgspec
 
 from soloist.algorithms import find
 from soloist.core import Message, Port, Send, Site, UsageError
-from soloist.network import Constant, Delay, Exponential, Network
 from soloist.sim.experiment import Experiment, run
+from soloist.sim.links import Constant, Delay, Exponential, Network
 from soloist.sim.workload import Thinking
 
 ALGORITHM = "ricart-agrawala"
@@ -34,7 +34,7 @@ LEAST_TIMES_SIMPY = 5.0
 LEAST_SHARE_OF_HEAP = 0.4
 
 
-class Row(msgspec.Struct, frozen=True):
+class Measurement(msgspec.Struct, frozen=True):
     """Messages (for the bare heap: pops) per CPU second, and the ratios."""
 
     nodes: int
@@ -51,7 +51,7 @@ def measure(
     messages: int = 300_000,
     rounds: int = 5,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Row]:
+) -> list[Measurement]:
     """One row for each number of nodes and each kind of delay."""
     try:
         import simpy  # noqa: F401
@@ -70,9 +70,9 @@ def measure(
     return rows
 
 
-def _row(nodes: int, delay: Delay, rates: list[float]) -> Row:
+def _row(nodes: int, delay: Delay, rates: list[float]) -> Measurement:
     ours, simpy, heap = rates
-    return Row(nodes, type(delay).__name__.lower(), ours, simpy, heap, ours / simpy, ours / heap)
+    return Measurement(nodes, type(delay).__name__.lower(), ours, simpy, heap, ours / simpy, ours / heap)
 
 
 def _rate(count: Callable[[], int]) -> float:

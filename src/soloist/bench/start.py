@@ -18,12 +18,12 @@ import msgspec
 BASE = "import asyncio, msgspec"
 IMPORTS = ("import soloist", "from soloist import Node", "from soloist import SyncNode", "import soloist.cli")
 AIM = 1.5
-"""`from soloist import Node` should take at most so many times what its two foundations take."""
+"""Times what its two foundations take: `from soloist import Node` should take no longer."""
 
 TIMED = "import time; began = time.perf_counter(); {code}; print(time.perf_counter() - began)"
 
 
-class Row(msgspec.Struct, frozen=True):
+class Measurement(msgspec.Struct, frozen=True):
     """One import: seconds, and times what the base takes, both medians."""
 
     code: str
@@ -31,7 +31,7 @@ class Row(msgspec.Struct, frozen=True):
     ratio: float
 
 
-def measure(rounds: int = 9, progress: Callable[[int, int], None] | None = None) -> list[Row]:
+def measure(rounds: int = 9, progress: Callable[[int, int], None] | None = None) -> list[Measurement]:
     times: dict[str, list[tuple[float, float]]] = {code: [] for code in IMPORTS}
     with tempfile.TemporaryDirectory() as cache:
         for code in (BASE, *IMPORTS):
@@ -41,11 +41,11 @@ def measure(rounds: int = 9, progress: Callable[[int, int], None] | None = None)
                 pairs.append((_seconds(BASE, cache), _seconds(code, cache)))
             if progress:
                 progress(done + 1, rounds)
-    base = Row(BASE, median(base for pairs in times.values() for base, _ in pairs), 1.0)
+    base = Measurement(BASE, median(base for pairs in times.values() for base, _ in pairs), 1.0)
     return [
         base,
         *(
-            Row(code, median(ours for _, ours in pairs), median(ours / base for base, ours in pairs))
+            Measurement(code, median(ours for _, ours in pairs), median(ours / base for base, ours in pairs))
             for code, pairs in times.items()
         ),
     ]

@@ -32,6 +32,8 @@ LIBRARIES = sys.stdlib_module_names | {"msgspec"}
 
 FORMS = {Annotated: "Annotated", Union: "Union", UnionType: "Union"}
 """Types that are not the same things in every version of Python."""
+RENAMED = {"typing._TypedCacheSpecialForm": "typing._LiteralSpecialForm"}
+"""Types of values that newer versions of Python call another way, with their older names."""
 
 
 class Unreadable(Exception):
@@ -125,7 +127,8 @@ class Reading:
             return f"{type(value).__name__} [{', '.join(map(self._value, value))}]"
         if value is None or isinstance(value, int | float | str | bytes):
             return repr(value)
-        return f"a {type(value).__module__}.{type(value).__qualname__}"
+        name = f"{type(value).__module__}.{type(value).__qualname__}"
+        return f"a {RENAMED.get(name, name)}"
 
 
 def _goes_by_name(thing: Any) -> bool:

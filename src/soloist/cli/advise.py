@@ -11,11 +11,11 @@ import typer
 from soloist.cli import arguments as arg
 from soloist.cli.output import number, print_json, print_table, print_text, progress_bar
 from soloist.core import UsageError
+from soloist.durations import duration
 from soloist.lab import Seeds
 from soloist.lab.advise import Advice, span
 from soloist.lab.advise import advise as find_advice
 from soloist.lab.situation import Situation, read_traces
-from soloist.network import duration
 from soloist.sim import Estimate
 
 

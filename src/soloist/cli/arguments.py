@@ -44,7 +44,9 @@ Replications = Annotated[
     int,
     typer.Option("--replications", metavar="R", help="Runs with seeds S, S+1, …; the interval is over them."),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", metavar="J", help="Processes for replications; 0: one a core.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", metavar="J", help="Processes for replications; 0: one per core.")
+]
 Options = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the algorithm; may be repeated."),
@@ -52,7 +54,9 @@ Options = Annotated[
 Executor = Annotated[
     str | None, typer.Option("--executor", metavar="dask://HOST:PORT", help="Run on a Dask cluster.")
 ]
-Workers = Annotated[int, typer.Option("--jobs", metavar="J", help="Processes; 0: one a core; 1: no others.")]
+Workers = Annotated[
+    int, typer.Option("--jobs", metavar="J", help="Processes; 0: one per core; 1: no others.")
+]
 Fresh = Annotated[
     bool, typer.Option("--fresh", help="Forget the runs that are already in --out, and start anew.")
 ]

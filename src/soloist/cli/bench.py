@@ -137,7 +137,7 @@ def locks(
     _print_locks(rows, processes, json)
 
 
-def _print_locks(rows: list[locks_bench.Row], processes: list[int], json: bool) -> None:
+def _print_locks(rows: list[locks_bench.Measurement], processes: list[int], json: bool) -> None:
     bars = locks_bench.bars(rows)
     if json:
         print_json({"rows": rows, "bars": [{**msgspec.structs.asdict(bar), "met": bar.met} for bar in bars]})

@@ -16,6 +16,7 @@ import typer
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
 from soloist.core import UsageError
+from soloist.durations import duration
 from soloist.net.errors import LockError
 from soloist.net.link.wire import LockState
 from soloist.net.service import keys as key_files
@@ -23,7 +24,6 @@ from soloist.net.service import logs, runner
 from soloist.net.service.client import ControlClient, choose
 from soloist.net.service.config import Config, Member, load
 from soloist.net.service.dialogue import Holders, Status
-from soloist.network import duration
 
 DEFAULT_CONFIGS = (Path("cluster.toml"), Path("/etc/soloist/cluster.toml"))
 T = TypeVar("T")

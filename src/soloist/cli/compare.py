@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
@@ -17,8 +17,8 @@ from soloist.cli.simulate import interval, young
 from soloist.cli.situations import network
 from soloist.cli.tables import BAR, bar
 from soloist.core import UsageError, unknown
+from soloist.durations import duration
 from soloist.lab import Point, plots
-from soloist.network import duration
 from soloist.sim import Estimate, Experiment, Result, Saturated, Thinking, simulate
 
 T = TypeVar("T", int, float)
@@ -87,16 +87,9 @@ def compare(
     if svg and svg.suffix != ".svg":
         raise UsageError(f"--picture {svg}: tables are drawn as .svg; --plot draws figures as .png, too")
     if plot:
-        plots.check_path(plot)
-        if figure not in FIGURES:
-            raise unknown("figure", figure, FIGURES)
-        if not set(log) <= {"x", "y"}:
-            raise UsageError(f"--log should be x, y or xy, not {log!r}")
+        check_plot(plot, figure, log)
     cards = [find(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c, k)]
-    options = algorithm_options(option)
-    for key in options:
-        if not any(key == known.name for card in cards for known in card.options):
-            raise UsageError(f"none of the algorithms has an option {key!r}")
+    options = options_of(cards, option)
     experiments = [
         Experiment(
             algorithm=card.name,
@@ -128,6 +121,23 @@ def compare(
         draw(comparisons, plot, figure, log, show)
     with picture(svg, "soloist compare"):
         print_json(comparisons) if json else print_comparisons(comparisons)
+
+
+def check_plot(path: Path, figure: str, log: str) -> None:
+    plots.check_path(path)
+    if figure not in FIGURES:
+        raise unknown("figure", figure, FIGURES)
+    if not set(log) <= {"x", "y"}:
+        raise UsageError(f"--log should be x, y or xy, not {log!r}")
+
+
+def options_of(cards: list[Card], given: list[str] | None) -> dict[str, Any]:
+    """The options of the algorithms: each is one that some of them have."""
+    options = algorithm_options(given)
+    for key in options:
+        if not any(key == known.name for card in cards for known in card.options):
+            raise UsageError(f"none of the algorithms has an option {key!r}")
+    return options
 
 
 def fits(card: Card, k: int) -> bool:
@@ -174,7 +184,7 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
 
 
 def draw(comparisons: list[Comparison], path: Path, figure: str, log: str, show: bool) -> None:
-    """A line an algorithm, over the rates or else over the numbers of sites; what else varies is in its name."""
+    """One line per algorithm, over the rates or else over the numbers of sites; what else varies is in its name."""
     loads = {c.load for c in comparisons}
     over_rates = len(loads) > 1
     sizes = {c.result.nodes for c in comparisons}
@@ -199,7 +209,7 @@ def draw(comparisons: list[Comparison], path: Path, figure: str, log: str, show:
 
 
 def print_comparisons(comparisons: list[Comparison]) -> None:
-    """One table a situation, the cheapest algorithm first."""
+    """One table per situation, the cheapest algorithm first."""
     situations: dict[tuple[int, str], list[Result]] = {}
     for comparison in comparisons:
         situations.setdefault((comparison.result.nodes, comparison.load), []).append(comparison.result)

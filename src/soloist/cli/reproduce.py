@@ -16,7 +16,7 @@ from soloist.core import UsageError
 from soloist.lab import Seeds, SweepStopped
 from soloist.lab.files import make_directory
 from soloist.lab.plots import same_looks
-from soloist.lab.report import Report as Findings
+from soloist.lab.report import Findings
 from soloist.lab.reproduce import PAPERS, Paper, find_paper
 from soloist.lab.workbench import Workbench
 

@@ -16,7 +16,7 @@ from soloist.cli.output import STANDARD_OUTPUT, number, print_json, print_text, 
 from soloist.cli.situations import network, workload
 from soloist.core import UsageError
 from soloist.core.trace import Recorder
-from soloist.network import duration
+from soloist.durations import duration
 from soloist.sim import Experiment, Result
 from soloist.sim import simulate as run_experiment
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from soloist.algorithms import Card
 from soloist.core import UsageError
-from soloist.network import Network, delay, duration
+from soloist.durations import duration
 from soloist.sim import Listed, Saturated, Thinking, listed
+from soloist.sim.links import Network, delay
 
 
 def workload(rate: float | None, saturate: bool, requests: str | None) -> Thinking | Saturated | Listed:

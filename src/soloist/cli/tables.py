@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 BAR = "?bar"
 BLOCKS = " ▏▎▍▌▋▊▉█"
 NARROW = 24
-"""Words are set on several lines down to this width; narrower columns are hard to read."""
+"""Characters: words are set on several lines down to this width; narrower columns are hard to read."""
 
 
 def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

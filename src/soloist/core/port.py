@@ -1,7 +1,9 @@
 """The door to a process. It keeps the cycle idle → waiting → inside → idle, and hands out effects.
 
 A driver calls one method per event and gets back what the process wants sent. Misuse by the
-caller is a `UsageError`, misbehaviour of a peer a `ProtocolError`; neither changes the process.
+caller is a `UsageError`, a message of another algorithm a `ProtocolError`: both are raised before the
+process is touched. Any error of the process itself leaves the process half-way through its step, and what it
+has sent so far in the outbox: the driver has to give up that process (`Instance` breaks its lock, a simulation ends).
 """
 
 from __future__ import annotations

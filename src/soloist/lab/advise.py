@@ -26,10 +26,10 @@ CRITERIA: dict[str, Callable[[Row], float]] = {
     "fairness": lambda row: float(row.max_bypass or 0),
 }
 TIED = 1.05
-"""Within 5 % two are as good as each other: a network changes more than that from one day to the next."""
+"""Ratio: within 5 % two are as good as each other: a network changes more than that from one day to the next."""
 SEEDS = Seeds(5)
 CHATTER = 100
-"""An algorithm that sends more messages than this for each entry while nobody asks is not worth simulating."""
+"""Messages per entry: an algorithm that sends more while nobody asks is not worth simulating."""
 ORDERS: dict[Fair, tuple[str, ...]] = {
     "none": ("timestamp", "causal", "arrival", "no-starvation"),
     "causal": ("timestamp", "causal"),

@@ -26,7 +26,7 @@ def check(executor: Executor | str | None, jobs: int) -> None:
     if isinstance(executor, str) and not re.fullmatch(r"dask://.+:\d+", executor):
         raise UsageError(f"executor {executor!r} should read dask://HOST:PORT")
     if jobs < 0:
-        raise UsageError(f"jobs must be at least 0 (one a core), not {jobs}")
+        raise UsageError(f"jobs must be at least 0 (one per core), not {jobs}")
 
 
 @contextmanager

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#8A6D00", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 APART = len(COLOURS)
-"""So many lines can be told apart in one picture."""
+"""Lines that can be told apart in one picture."""
 GREY = "#666666"
 
 End = tuple[str, Any, Any, str, str]
@@ -67,7 +67,7 @@ def lines(
     references: Mapping[str, Sequence[tuple[float, float]]] | None = None,
     show: bool = False,
 ) -> None:
-    """One line a label, with a band for its 95 % interval and its name at its end.
+    """One line per label, with a band for its 95 % interval and its name at its end.
 
     `x` and `y` name the axes; `log` names the logarithmic ones: `x`, `y` or `xy`. `references` are thin grey lines,
     such as a bound, or the figures that a paper prints. A point whose runs all failed is left out. More lines than can be
@@ -191,7 +191,7 @@ def breakdown(
     x: str = "messages per entry",
     show: bool = False,
 ) -> None:
-    """One bar a label, made of its messages by kind."""
+    """One bar per label, made of its messages by kind."""
     if not any(kinds.values()):
         raise UsageError(f"there is nothing to draw in {path}: no messages were sent")
     names = list(dict.fromkeys(kind for parts in kinds.values() for kind in parts))

@@ -76,7 +76,7 @@ def below(found: Measured, limit: float) -> Test:
     return True if high < limit else False if low >= limit else None
 
 
-class Report(msgspec.Struct):
+class Findings(msgspec.Struct):
     """Grows part by part while an experiment is evaluated."""
 
     title: str

@@ -15,7 +15,7 @@ from soloist.lab.papers import (
     survey,
     suzuki_kasami,
 )
-from soloist.lab.report import Report
+from soloist.lab.report import Findings
 from soloist.lab.workbench import Workbench
 
 
@@ -25,7 +25,7 @@ class Paper(msgspec.Struct, frozen=True):
     name: str
     about: str
     """In one line."""
-    reproduce: Callable[[Workbench], Report]
+    reproduce: Callable[[Workbench], Findings]
 
 
 PAPERS = {

@@ -17,7 +17,7 @@ from soloist.lab.executors import cancel, check, opened
 from soloist.lab.journal import Journal
 from soloist.lab.sweep import Sweep, key_of
 from soloist.lab.table import Provenance, Row, Table
-from soloist.lab.work import Outcome, run_cell, situation
+from soloist.lab.work import SignedRow, run_cell, situation
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -48,7 +48,7 @@ def run_sweep(
 
     `out` is a directory: every finished run goes to its journal at once, so a second call goes on where the
     first one stopped, whatever stopped it. None keeps nothing. `fresh` forgets the journal. `executor` is any
-    `concurrent.futures.Executor` or `dask://HOST:PORT`; by default there are `jobs` processes (0: one a core; 1:
+    `concurrent.futures.Executor` or `dask://HOST:PORT`; by default there are `jobs` processes (0: one per core; 1:
     this process itself). `command` is noted in the table as its origin.
     """
     check(executor, jobs)
@@ -89,7 +89,7 @@ def planned(sweep: Sweep) -> Table:
     return Table(Provenance.of(sweep), tuple(situation(cell) for cell in sweep.cells()))
 
 
-def _row(outcome: Outcome) -> Row:
+def _row(outcome: SignedRow) -> Row:
     if outcome.soloist != __version__:
         raise SweepStopped(f"the workers have soloist {outcome.soloist}, and this is {__version__}")
     return outcome.row

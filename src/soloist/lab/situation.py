@@ -115,7 +115,9 @@ def _read(path: Path) -> list[Recorded]:
                 break  # cut off in the middle: the node was still writing
             raise UsageError(f"{path}:{number}: not a step of a trace: {error}") from None
     if not steps:
-        raise UsageError(f"{path} is empty; a trace has one step a line, as `soloist node --trace` writes it")
+        raise UsageError(
+            f"{path} is empty; a trace has one step per line, as `soloist node --trace` writes it"
+        )
     return steps
 
 

@@ -1,6 +1,6 @@
 """An experiment plan as data: which algorithms, in which situations, with which seeds.
 
-A plan says everything and does nothing. `Sweep.cells()` spells it out, one cell a run, and complains about
+A plan says everything and does nothing. `Sweep.cells()` spells it out, one cell per run, and complains about
 whatever could not run before anything does: a sweep of hours should not end on a typing error.
 """
 
@@ -16,8 +16,9 @@ import msgspec
 
 from soloist.core import UsageError, unknown
 from soloist.core.toml import Keys
-from soloist.network import Network, delay, duration
+from soloist.durations import duration
 from soloist.sim import Experiment, Saturated, Thinking
+from soloist.sim.links import Network, delay
 
 MOST_RUNS = 1_000_000
 

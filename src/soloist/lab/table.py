@@ -1,4 +1,4 @@
-"""The tidy table: one row a run, and what to read from it.
+"""The tidy table: one row per run, and what to read from it.
 
 A row holds no wall-clock times and nothing about the machine, so the same plan gives the same bytes wherever and
 however it was run.

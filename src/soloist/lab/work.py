@@ -10,18 +10,18 @@ from soloist import __version__
 from soloist.core import PropertyViolated
 from soloist.lab.sweep import Cell, option_text
 from soloist.lab.table import Row
-from soloist.network import Delay
 from soloist.sim import Result, Thinking, simulate
+from soloist.sim.links import Delay
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class SignedRow(msgspec.Struct, frozen=True):
     """A row, and the version of soloist that made it: a cluster may have another one installed."""
 
     soloist: str
     row: Row
 
 
-def run_cell(cell: Cell) -> Outcome:
+def run_cell(cell: Cell) -> SignedRow:
     """A broken promise is a finding, so it becomes a row; anything else that is raised is our own fault."""
     row = situation(cell)
     try:
@@ -29,7 +29,7 @@ def run_cell(cell: Cell) -> Outcome:
     except PropertyViolated as error:
         row = msgspec.structs.replace(row, error=f"{error.property}: {error}")
     # As it will be read from the journal: 9 messages become 9.0, so that it makes no difference who writes the table.
-    return Outcome(__version__, msgspec.json.decode(msgspec.json.encode(row), type=Row))
+    return SignedRow(__version__, msgspec.json.decode(msgspec.json.encode(row), type=Row))
 
 
 def situation(cell: Cell) -> Row:

@@ -45,6 +45,7 @@ class Errand(Generic[T]):
         except BaseException as error:  # it is the thread's
             self.error = error
         finally:
+            self._task = None  # a task that dies in the thread runs code there, and Ctrl-C then would be lost
             self._bell.release()
 
     def withdraw(self) -> None:

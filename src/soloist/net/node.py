@@ -52,7 +52,8 @@ class Node(Life):
     `peers` maps the name of every member, this one included, to its address: `host:port` or `unix:/path`. All
     members must be given the same. Beyond this host, `tls` or `secret` is required (or `insecure=True`).
     Nodes of one user on one host take a shortcut beside their ports (see `soloist.net.link.shortcut`); with
-    `shortcut=False` they use TCP as all others do.
+    `shortcut=False` they use TCP as all others do. With a lease, a node with peers on other hosts has a sentinel: a
+    tiny child that tells them when this process has ended; with `sentinel=False` they wait for its lease.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Node(Life):
         insecure: bool = False,
         locality: int = 1,
         shortcut: bool = True,
+        sentinel: bool = True,
     ) -> None:
         if name not in peers:
             raise UsageError(f"node {name!r} is not among its peers: {', '.join(sorted(peers))}")
@@ -101,6 +103,7 @@ class Node(Life):
         algorithms = f"{algorithm} {semaphore_algorithm}"
         who = Who(cluster, name, algorithms, tuple(sorted(peers)), incarnation(), origin=0)
         self._membership = partial(begin_membership, terms, peers, board, self.transport) if terms else None
+        self._sentinel = sentinel
         self.beginning = board.lobby = Beginning(who, self.outgoing.say, self._begin)
         self._reminder: asyncio.TimerHandle | None = None
         registry.guard(self)
@@ -133,7 +136,9 @@ class Node(Life):
         above = max(by_clock(), self._data.open() if self._data else 0)
         try:
             if self._membership:
-                self.beginning = self.board.lobby = self._membership(self.beginning.who, self._data)
+                self.beginning = self.board.lobby = self._membership(
+                    self.beginning.who, self._sentinel, self._data
+                )
             self.beginning.begin_above(above)
             await self.transport.start(self.board.receive, self.beginning)
         except BaseException:

@@ -43,6 +43,7 @@ class NodeOptions(TypedDict, total=False):
     insecure: bool
     locality: int
     shortcut: bool
+    sentinel: bool
 
 
 class SyncNode:

@@ -32,6 +32,9 @@ class SyncHold:
         self._node, self._hold, self._on_lost = node, hold, on_lost
         self.lost = threading.Event()
         hold.on_lost = self._lose
+        hold._task = None  # as in `Errand`: it dies in the loop, and not in the thread
+        for ticket in hold._tickets:
+            ticket.future = None
         if hold.lost.is_set():  # already
             self._lose(hold)
 

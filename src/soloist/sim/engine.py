@@ -4,11 +4,9 @@ Events are ordered by (time, sequence number), so one seed gives one run, to the
 
 Links with a constant delay and no send or receive cost deliver in the order of sending. Such
 messages never enter the heap: all that is sent at one instant arrives at one instant, and waits
-in the *lane*, a plain queue. Anything else (drawn delays, costs, and faults when they come)
-takes the heap, one event a copy.
+in the *lane*, a plain queue. Messages with drawn delays or costs take the heap, one event per copy.
 
-Faults will go where a message is posted (`_*_post*`: loss, duplication, partition) and where it
-arrives (`_arrive`: a site that is down or paused); neither is on the lane's path.
+Links lose nothing and no site fails: faults belong to the checker.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from random import Random
 from typing import Any
 
 from soloist.core import IDLE, WAITING, Message, Outbox, Port, Process, PropertyViolated, Send, Site
-from soloist.network import Constant, Network
+from soloist.sim.links import Constant, Network
 from soloist.sim.observers import Ledger, Observer, Tracer
 from soloist.sim.workload import Workload
 
@@ -29,10 +27,10 @@ Handler = Callable[[Any, Site, Any], None]
 Post = Callable[[list[Send]], None]
 
 JOURNAL = 1000
-"""Messages are charged to their requests in batches: a loop of its own is faster than many calls."""
+"""Messages per batch in which they are charged to their requests: a loop of its own is faster than many calls."""
 
 PATIENCE = 10
-"""A run ends as starved when this many times its own number of later requests have been made."""
+"""Times a run's number of requests: a run ends as starved when so many later ones have been made."""
 
 
 class Engine:
@@ -61,7 +59,7 @@ class Engine:
         self.tracer = tracer
         self.progress = progress
 
-        # One stream of random numbers a purpose: a change of links leaves the think times alone.
+        # One stream of random numbers per purpose: a change of links leaves the think times alone.
         self.schedule = workload.schedule(len(processes), Random(f"{seed}/think"))
         self.draw_delay = network.delay.sampler(Random(f"{seed}/delay"))
         self.out = Outbox(choose=Random(f"{seed}/choice").choice)
@@ -85,7 +83,7 @@ class Engine:
             self.post = self._traced_post(self.post, tracer)
 
     def _post_for(self, network: Network) -> Post:
-        """How messages are put on their way. A closure a kind: nothing is decided per message."""
+        """How messages are put on their way. One closure per kind of link: nothing is decided per message."""
         if network.send_cost or network.receive_cost:
             return self._post_with_costs
         if isinstance(network.delay, Constant):

@@ -19,8 +19,8 @@ from soloist.algorithms.printed import find_printed
 from soloist.children import process_pool
 from soloist.core import PropertyViolated, ProtocolError, UsageError
 from soloist.core.trace import Recorder
-from soloist.network import Network
 from soloist.sim.engine import Engine
+from soloist.sim.links import Network
 from soloist.sim.observers import Ledger, Occupancy, Tracer
 from soloist.sim.statistics import Estimate, jain, over, overtaken, quantile
 from soloist.sim.workload import Listed, Saturated, Thinking
@@ -30,7 +30,7 @@ Progress = Callable[[int, int], None]
 
 
 MIXED = 5
-"""Requests a site until a system has forgotten how it started."""
+"""Requests per site until a system has forgotten how it started."""
 
 LIMITS: dict[str, tuple[int, float]] = {
     "nodes": (1, 1e8),
@@ -172,7 +172,7 @@ def simulate(
 ) -> Result:
     """Run an experiment. A broken promise of the card raises `PropertyViolated`, with the seed."""
     if jobs < 0:
-        raise UsageError(f"jobs must be at least 0 (one a core), not {jobs}")
+        raise UsageError(f"jobs must be at least 0 (one per core), not {jobs}")
     began = time.perf_counter()
     seeds = range(experiment.seed, experiment.seed + experiment.replications)
     if recorder is None and jobs != 1 and len(seeds) > 1:

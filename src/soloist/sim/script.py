@@ -5,7 +5,7 @@
     deliver 1>0
     settle
 
-Commands, one a line:
+Commands, one per line:
 
     start NAME nodes=N [k=K] [channels=fifo|any] [OPTION=VALUE …]
     acquire I, release I            site I asks, or leaves
@@ -38,8 +38,9 @@ import msgspec
 from soloist.algorithms import Card, Size, find
 from soloist.core import Message, Outbox, Port, Send, Site, UsageError, unknown
 from soloist.core.trace import Recorder, Step
-from soloist.network import Network, delay, duration
+from soloist.durations import duration
 from soloist.sim.experiment import Experiment, simulate
+from soloist.sim.links import Network, delay
 from soloist.sim.workload import listed
 
 CHOICES = re.compile(r"\s+choose=(\S+)\s*$")

@@ -32,7 +32,7 @@ class Workload(Protocol):
 
 
 LEAST_RATE = 1e-200
-"""Below that a site never asks in all the time that numbers can tell."""
+"""Requests per site and time unit; below that a site never asks in all the time that numbers can tell."""
 
 
 class Thinking(msgspec.Struct, frozen=True):

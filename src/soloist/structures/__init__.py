@@ -1,1 +1,1 @@
-"""The shapes that algorithms run on: trees now; quorums, rings and graphs as they are needed."""
+"""The shapes that algorithms run on: trees, graphs, quorums, coteries, agreements, projective planes and information structures."""

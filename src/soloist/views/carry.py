@@ -42,6 +42,11 @@ class Carried(msgspec.Struct, frozen=True):
     """The site at which each holder is inside, in the order in which they were given."""
     prefix: Prefix
 
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way: then every node must begin the lock at once, whether it is wanted there or not."""
+        return bool(self.prefix.mail or self.prefix.timers)
+
     def sites(self, node: str) -> list[Site]:
         return [site for site, host in enumerate(self.hosts) if host == node]
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from soloist.algorithms import Card, Size
+from soloist.algorithms import Card
 from soloist.core import Message, Outbox, Port, Process, Send, Site, UsageError
 from soloist.core.process import first
 
@@ -78,7 +78,7 @@ def _prefix(card: Card, n: int, k: int, slots: Slots, options: tuple[tuple[str, 
         fresh.perform(port.begin())
     found = seated(fresh, (), slots)
     if found is None:
-        raise UsageError(f"{card.name} with {_size(size)} cannot have {len(slots)} holders inside together")
+        raise UsageError(f"{card.name} with {n} sites and K = {k} cannot have {len(slots)} inside together")
     return found
 
 
@@ -96,10 +96,6 @@ def seated(system: System, taken: tuple[Site, ...], slots: Slots) -> Prefix | No
                 return found
             system.go_back(before)
     return None
-
-
-def _size(size: Size) -> str:
-    return f"{size.n} sites and K = {size.k}"
 
 
 class Moment(NamedTuple):

@@ -15,7 +15,7 @@ from soloist.net import LockError, MemoryHub, Node
 from soloist.net.engine.layout import Layout
 from soloist.net.link.wire import Batch, Envelope, Question, decode_batch, encode
 from soloist.testing import eventually, memory_cluster, tcp_cluster
-from tests.net.helpers import LOOPS, Loop, log_lines, run
+from tests.net.helpers import LOOPS, Loop, asked, log_lines, run
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -31,10 +31,9 @@ def test_a_body_may_leave_the_program(leaving: type[BaseException], loop: Loop) 
                     raise leaving(3)
 
             task = asyncio.create_task(body())
-            await asyncio.sleep(0.05)
+            await asked(b, among=(a, b))
             await held.release()
-            await asyncio.sleep(5)
-            task.cancel()
+            await task
 
     with pytest.raises(leaving):
         run(main(), loop=loop)
@@ -51,7 +50,8 @@ def test_what_a_body_raises_is_its_own_affair() -> None:
             held = await a.lock("x").acquire()
             assert held
             tasks = [asyncio.create_task(body(node)) for node in (b, c)]
-            await asyncio.sleep(0.01)
+            for node in (b, c):
+                await asked(node, among=(a, b, c))
             await held.release()
             for task in tasks:
                 with pytest.raises(ZeroDivisionError):
@@ -75,7 +75,7 @@ def test_a_body_may_close_its_node() -> None:
                 await b.close()
 
             task = asyncio.create_task(body())
-            await asyncio.sleep(0.01)
+            await asked(b, among=(a, b))
             await held.release()
             await task
 
@@ -118,7 +118,7 @@ def test_one_who_waits_in_another_loop_gets_an_error_and_harms_nobody() -> None:
             await asyncio.to_thread(thread.join)
             assert "another event loop" in str(errors)
             waiting = asyncio.create_task(b.lock("y").acquire(timeout=5))
-            await asyncio.sleep(0.01)
+            await asked(b, "lock:y", among=(a, b))
             await held.release()
             await other.release()
             taken = await waiting
@@ -153,8 +153,7 @@ def test_a_failure_on_the_way_keeps_nobody_asleep(monkeypatch: pytest.MonkeyPatc
             held = await a.lock("x").acquire()
             assert held
             waiting = asyncio.create_task(b.lock("x").acquire())
-            await eventually(lambda: b.instances["lock:x"].waiting == 1)
-            await asyncio.sleep(0.01)
+            await asked(b, among=(a, b))
 
             def fails() -> None:
                 raise RuntimeError
@@ -261,7 +260,7 @@ def test_a_failure_on_the_way_keeps_nothing_back(monkeypatch: pytest.MonkeyPatch
             [(_, envelope)] = there.outgoing.sends
             there.outgoing.sends.clear()
             [sealed] = [decode_batch(encode(Batch(1, 0, [envelope], [Question(1, "x")])))]
-            monkeypatch.setattr(here, "_heard", lambda peer, said: 1 / 0)
+            monkeypatch.setattr(here.board, "_heard", lambda peer, said: 1 / 0)
             loop.call_soon(here.board.receive, there.name, [sealed])
             hold = await asyncio.wait_for(waiting, 5)
             assert hold

@@ -19,8 +19,7 @@ from soloist.net.link.wire import encode, frame
 from soloist.testing import connected, eventually, ports
 from tests.net.helpers import LOOPS, Loop, log_lines, run, split
 from tests.net.link.certificates import Authority
-
-from .test_handshake import Stranger, hs, identity
+from tests.net.link.test_handshake import Stranger, hs, identity
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from soloist.core import ProtocolError
+from soloist.net.link.cipher import Encrypted
 from soloist.net.link.connection import detach
 from soloist.net.link.wire import frame
 from soloist.net.member import renewal
-from soloist.net.member.cipher import Encrypted
 from soloist.net.member.renewal import Pulse
 from soloist.testing import eventually
 from tests.net.helpers import LOOPS, Loop, log_lines, run
@@ -131,6 +131,23 @@ def test_what_arrives_in_pieces_and_what_was_read_before(pair: Pair) -> None:
                 other.sendall(stream[at : at + 1])
                 time.sleep(0.001)
             ear.wait(lambda: ear.said("b") == [b"first", b"second", b"third"])
+
+
+def test_the_first_word_comes_before_all_others(pair: Pair) -> None:
+    """Whatever is said to all just then: the other may wait for this word, and be able to read nothing else."""
+    for _ in range(50):
+        with pulse() as a:
+            one, other = pair()
+            with other:
+                end = a.call_every(1e-6, lambda: a.send_all(b"beat"))
+                a.add("b", one, first=b"welcome")
+                other.settimeout(30)
+                expected = frame(b"welcome")
+                said = b""
+                while len(said) < len(expected):
+                    said += other.recv(len(expected) - len(said))
+                assert said == expected
+                end()
 
 
 def test_callbacks_may_answer_from_within() -> None:

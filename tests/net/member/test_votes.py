@@ -74,6 +74,7 @@ def test_what_was_stored_is_there_again(tmp_path: Path) -> None:
         assert not kept.bad
         stored = full(kept.file)
         kept.store(stored)
+        assert (kept.stores, kept.seconds > 0) == (1, True)
     with opened(path) as again:
         assert not again.bad
         assert again.file == msgspec.structs.replace(stored, place=again.place)
@@ -233,6 +234,10 @@ def test_a_file_for_other_peers_is_bad_and_names_both_sources(tmp_path: Path) ->
     with opened(tmp_path, {**PEERS, "c": "127.0.0.1:7403"}, "two.toml") as kept:
         assert "the peers of one.toml (a 127.0.0.1:7401, b 127.0.0.1:7402), " in kept.bad
         assert "not for those of two.toml (a 127.0.0.1:7401, b 127.0.0.1:7402, c 127.0.0.1:7403)" in kept.bad
+    with opened(tmp_path, {"a": "127.0.0.1:7401"}) as kept:
+        assert kept.bad.endswith(
+            "the peers (a 127.0.0.1:7401, b 127.0.0.1:7402), not for those (a 127.0.0.1:7401)"
+        ), "one source need not be named twice"
     with opened(tmp_path, None) as kept:
         assert not kept.bad, "nobody asked"
         kept.store(kept.file)

@@ -8,30 +8,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from soloist.net.link.wire import LockState
 from soloist.net.service.client import ControlClient
-from soloist.testing import ports
+from soloist.testing import ports, until
 from tests.net.helpers import run
 
 SOLOIST = [sys.executable, "-m", "soloist"]
 SECONDS = 40.0
 """Nothing takes that long; a test that waits for it has failed."""
 LOOP = "while :; do sleep 0.05; done"
-
-
-def until(holds: Callable[[], Any], what: str) -> Any:
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        if found := holds():
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"it never came to this: {what}")
 
 
 class Cluster:

@@ -26,9 +26,9 @@ from soloist.net.link.wire import encode, frame
 from soloist.net.service.client import ControlClient
 from soloist.net.service.control import ControlServer
 from soloist.net.service.dialogue import CONTROL_VERSION, Acquire, Hello
-from soloist.testing import eventually, memory_cluster, ports
+from soloist.testing import eventually, memory_cluster, ports, until
 from tests.net.helpers import assert_at_rest, log_lines, run
-from tests.net.service.daemons import LOOP, SECONDS, Cluster, alive, cluster, until, waiters
+from tests.net.service.daemons import LOOP, SECONDS, Cluster, alive, cluster, waiters
 
 
 @pytest.fixture(scope="module")

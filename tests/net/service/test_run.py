@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from soloist.net.service.command import Command, Ended
+from soloist.testing import until
 from tests.net.helpers import run
-from tests.net.service.daemons import SOLOIST, Cluster, alive, cluster, held, until, waiters
+from tests.net.service.daemons import SOLOIST, Cluster, alive, cluster, held, waiters
 
 BEATS = "sh -c 'echo $$ > beater; {first} while :; do echo x >> beats; sleep 0.02; done' & wait"
 """A grandchild that works on, and says so."""

@@ -27,7 +27,7 @@ from soloist.net.telemetry.metrics import Metrics, Spans
 from soloist.net.telemetry.observer import Observer, Wait
 from soloist.net.telemetry.recording import TraceRecorder
 from soloist.testing import eventually, memory_cluster, memory_nodes, ports, started
-from tests.net.helpers import log_lines, run, split
+from tests.net.helpers import log_lines, run, split, under_way
 
 
 def figures(text: bytes) -> dict[str, float]:
@@ -221,7 +221,7 @@ def test_the_traces_of_all_nodes_are_one_trace(algorithm: str, tmp_path: Path) -
             node.observers.append(recorder)
         async with started(nodes):
             await asyncio.gather(*(visit(node) for node in nodes))
-            await asyncio.sleep(0.1)  # what is under way arrives
+            await eventually(lambda: not under_way(nodes), "what is under way arrives")
             messages = sum(node.stats.messages_sent for node in nodes)
         for recorder in recorders:
             recorder.close()

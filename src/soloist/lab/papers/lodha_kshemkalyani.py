@@ -17,7 +17,7 @@ from soloist.check import check
 from soloist.lab import plots
 from soloist.lab.history import Served, causal_order, concurrency, traced
 from soloist.lab.refute import in_words, replay
-from soloist.lab.report import Claim, Report, below, claim, number, tells
+from soloist.lab.report import Claim, Findings, below, claim, number, tells
 from soloist.lab.sweep import Contender, experiment
 from soloist.lab.table import Point, Row, Table
 from soloist.lab.workbench import Workbench
@@ -86,8 +86,8 @@ class Figures(msgspec.Struct, frozen=True):
     """What the checker finds in Fig. 2 as printed."""
 
 
-def reproduce(bench: Workbench) -> Report:
-    report = Report(
+def reproduce(bench: Workbench) -> Findings:
+    report = Findings(
         "A fair distributed mutual exclusion algorithm, measured again",
         "S. Lodha and A. Kshemkalyani, A fair distributed mutual exclusion algorithm, IEEE TPDS 11 (6), 2000",
         """Fig. 2 in a repaired form, since as printed it comes to a deadlock and lets two processes in (claims 8 and
@@ -103,32 +103,31 @@ def reproduce(bench: Workbench) -> Report:
     )
     runs = bench.map("section 4.1", count, cases(bench))
     draw(bench, report, table, runs)
-    report.claims += claims(
-        Figures(
-            [each for run in runs for each in run.served],
-            {contender.label: fig_3(contender) for contender in CONTENDERS[:2]},
-            {point.x: point for point in table.difference("messages_per_entry", "rate", OURS, RICART)},
-            {
-                label: {point.x: point for point in points}
-                for label, points in table.group("messages_per_entry", "rate").items()
-            },
-            {
-                label: points[-1].mean or 0.0
-                for label, points in table.group("words_per_message", "rate").items()
-            },
-            sum(row.inversions or 0 for row in table.rows),
-            {each.label: fewer_replies(improved, each.label) for each in (FIRST, SECOND)},
-            {
-                row.label: row.messages_per_entry or 0.0
-                for row in improved.rows
-                if row.seed == improved.rows[0].seed
-            },
-            {each.label: out_of_order(bench, each) for each in (CONTENDERS[0], THIRD)},
-            replay(PRINTED[NAME], PRINTED[NAME].size(3), True, TWO_INSIDE)[1] == "exclusion",
-            in_words(check(PRINTED[NAME], nodes=3, rounds=1)),
-        )
-    )
+    report.claims += claims(figures(bench, table, improved, runs))
     return report
+
+
+def figures(bench: Workbench, table: Table, improved: Table, runs: list[Counted]) -> Figures:
+    return Figures(
+        [each for run in runs for each in run.served],
+        {contender.label: fig_3(contender) for contender in CONTENDERS[:2]},
+        {point.x: point for point in table.difference("messages_per_entry", "rate", OURS, RICART)},
+        {
+            label: {point.x: point for point in points}
+            for label, points in table.group("messages_per_entry", "rate").items()
+        },
+        {label: points[-1].mean or 0.0 for label, points in table.group("words_per_message", "rate").items()},
+        sum(row.inversions or 0 for row in table.rows),
+        {each.label: fewer_replies(improved, each.label) for each in (FIRST, SECOND)},
+        {
+            row.label: row.messages_per_entry or 0.0
+            for row in improved.rows
+            if row.seed == improved.rows[0].seed
+        },
+        {each.label: out_of_order(bench, each) for each in (CONTENDERS[0], THIRD)},
+        replay(PRINTED[NAME], PRINTED[NAME].size(3), True, TWO_INSIDE)[1] == "exclusion",
+        in_words(check(PRINTED[NAME], nodes=3, rounds=1)),
+    )
 
 
 def fig_3(contender: Contender) -> int:
@@ -197,7 +196,16 @@ def short(each: Served) -> int:
     return 2 * (N - 1) - each.concurrent
 
 
-def draw(bench: Workbench, report: Report, table: Table, runs: list[Counted]) -> None:
+def draw(bench: Workbench, report: Findings, table: Table, runs: list[Counted]) -> None:
+    draw_load(bench, report, table)
+    by_situation: dict[str, list[Counted]] = {}
+    for run in runs:
+        by_situation.setdefault(run.situation, []).append(run)
+    draw_concurrency(bench, report, by_situation)
+    tabulate(report, by_situation)
+
+
+def draw_load(bench: Workbench, report: Findings, table: Table) -> None:
     report.heading("Messages against load")
     report.text(
         f"""{N} sites, a message takes 0.5 to 1.5 time units, 0.1 inside. The more requests cross, the fewer replies are
@@ -213,10 +221,10 @@ def draw(bench: Workbench, report: Report, table: Table, runs: list[Counted]) ->
         log="x",
     )
     report.figure("Messages per entry against load", path.name)
+
+
+def draw_concurrency(bench: Workbench, report: Findings, by_situation: dict[str, list[Counted]]) -> None:
     report.heading("Messages against concurrency")
-    by_situation: dict[str, list[Counted]] = {}
-    for run in runs:
-        by_situation.setdefault(run.situation, []).append(run)
     bursts = {name: same for name, same in by_situation.items() if name.endswith("at once")}
     path = bench.figure("concurrency")
     title = "Messages per entry against concurrency"
@@ -237,6 +245,10 @@ def draw(bench: Workbench, report: Report, table: Table, runs: list[Counted]) ->
         full load: who has left asks again, one after another."""
     )
     report.figure(title, path.name)
+
+
+def tabulate(report: Findings, by_situation: dict[str, list[Counted]]) -> None:
+    """How many messages a request took, beside both formulas."""
     report.table(
         ("situation", ">concurrent", ">messages", ">by section 4.1", ">2(N-1) - x"),
         [

@@ -10,7 +10,7 @@ from soloist.core import Site
 from soloist.lab import plots
 from soloist.lab.history import CausalOrder, causal_order, traced
 from soloist.lab.refute import in_words, refute
-from soloist.lab.report import Claim, Report, claim
+from soloist.lab.report import Claim, Findings, claim
 from soloist.lab.sweep import Contender, experiment
 from soloist.lab.table import Point
 from soloist.lab.workbench import Workbench
@@ -64,8 +64,8 @@ class Figures(msgspec.Struct, frozen=True):
     """What the checker finds in the rules as printed."""
 
 
-def reproduce(bench: Workbench) -> Report:
-    report = Report(
+def reproduce(bench: Workbench) -> Findings:
+    report = Findings(
         "Distributed mutual exclusion based on causal ordering, measured again",
         "M. Naimi and O. Thiare, Distributed mutual exclusion based on causal ordering, J. Computer Science 5 (5), 2009",
         """The four rules, repaired, since as printed the first request to another node comes to a deadlock (claim 6). Repaired:
@@ -184,7 +184,7 @@ def claims(f: Figures) -> list[Claim]:
     ]
 
 
-def draw(bench: Workbench, report: Report, orders: dict[str, dict[float, list[CausalOrder]]]) -> None:
+def draw(bench: Workbench, report: Findings, orders: dict[str, dict[float, list[CausalOrder]]]) -> None:
     report.heading("Entries out of causal order")
     report.text(
         f"""{N} sites; a message takes an exponential time of mean 1 and links keep no order; 0.5 inside. An entry counts if its

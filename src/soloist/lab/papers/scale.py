@@ -14,7 +14,7 @@ import msgspec
 from soloist.algorithms.naimi_trehel import harmonic
 from soloist.lab import plots
 from soloist.lab.fits import fit
-from soloist.lab.report import Report, claim, number
+from soloist.lab.report import Findings, claim, number
 from soloist.lab.sweep import Contender
 from soloist.lab.table import Point, Row
 from soloist.lab.workbench import Workbench
@@ -78,8 +78,8 @@ def mean_distance(n: int) -> float:
     return sum(2 * below[site] * (n - below[site]) for site in range(2, n + 1)) / n**2
 
 
-def reproduce(bench: Workbench) -> Report:
-    report = Report(
+def reproduce(bench: Workbench) -> Findings:
+    report = Findings(
         "Cost as the system grows",
         "The catalogue, at light load",
         """No paper: the formulas are ours, from the cards of the catalogue, and this says whether they are right. The algorithms are
@@ -143,7 +143,7 @@ def _point(n: int, rows: tuple[Row, ...]) -> Point:
     return Point(n, found.mean, found.ci95, len(rows))
 
 
-def draw(bench: Workbench, report: Report, found: dict[str, list[Point]]) -> None:
+def draw(bench: Workbench, report: Findings, found: dict[str, list[Point]]) -> None:
     title = "Messages per entry as the number of sites grows"
     report.heading("Figures")
     report.text(

@@ -15,9 +15,9 @@ import msgspec
 from soloist.algorithms import CATALOGUE
 from soloist.lab import plots
 from soloist.lab.papers.survey_judges import Seen
-from soloist.lab.papers.survey_rows import ROWS, SIZES, K, L, Row
+from soloist.lab.papers.survey_rows import ROWS, SIZES, K, L, SurveyRow
 from soloist.lab.papers.suzuki_kasami import count, rounds
-from soloist.lab.report import Claim, Report, claim, number
+from soloist.lab.report import Claim, Findings, claim, number
 from soloist.lab.sweep import Contender, experiment
 from soloist.lab.workbench import Workbench
 from soloist.sim import Experiment, Listed
@@ -30,8 +30,8 @@ SHOWN = 13
 """Sites in the figures."""
 
 
-def reproduce(bench: Workbench) -> Report:
-    report = Report(
+def reproduce(bench: Workbench) -> Findings:
+    report = Findings(
         "The survey's tables, measured",
         "A survey of 21 distributed mutual exclusion algorithms, 1993: Tables 1-3, and sections 4 to 6",
         """The catalogue's algorithms, most of them built from the survey's own words, with what is wrong in these
@@ -46,7 +46,7 @@ def reproduce(bench: Workbench) -> Report:
         numbers are bounded); a message takes one time unit, and so does a stay inside. Alone: a site asks when all is quiet,
         every site after every other once. Light: a site asks every 1000 time units. Heavy: again as soon as it has left."""
     )
-    tables: dict[str, list[tuple[Row, Seen]]] = {}
+    tables: dict[str, list[tuple[SurveyRow, Seen]]] = {}
     for row, seen in zip(ROWS, measure(bench), strict=True):
         tables.setdefault(row.table, []).append((row, seen))
         report.claims.append(judged(row, seen))
@@ -60,12 +60,12 @@ def reproduce(bench: Workbench) -> Report:
     return report
 
 
-def judged(row: Row, seen: Seen) -> Claim:
+def judged(row: SurveyRow, seen: Seen) -> Claim:
     tests, evidence = row.judge(seen)
     return claim(f"{row.label}: {row.published}", row.quote, row.where, tests, evidence, row.against)
 
 
-def lines(row: Row, seen: Seen) -> list[tuple[str, str, int, str, str, str]]:
+def lines(row: SurveyRow, seen: Seen) -> list[tuple[str, str, int, str, str, str]]:
     return [
         (row.label, row.published, n, span(seen.alone.get(n)), mean(seen, n), span(seen.heavy.get(n)))
         for n in row.sizes
@@ -114,7 +114,7 @@ def measure(bench: Workbench) -> list[Seen]:
     return seen
 
 
-def cases(bench: Workbench, place: int, row: Row, n: int) -> list[Case]:
+def cases(bench: Workbench, place: int, row: SurveyRow, n: int) -> list[Case]:
     made = {
         "alone": lambda: [alone(row.contender, n)],
         "light": lambda: seeded(bench, row.contender, n, bench.entries(row.entries or 2000), rate=0.001),
@@ -158,7 +158,7 @@ def in_turn(n: int) -> Iterator[int]:
     yield 0
 
 
-def draw(bench: Workbench, report: Report) -> None:
+def draw(bench: Workbench, report: Findings) -> None:
     report.heading("Of which kinds")
     several = {name for name, card in CATALOGUE.items() if card.capacity == "K"}
     shown = {row.label: row.contender for row in ROWS}

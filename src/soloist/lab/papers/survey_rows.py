@@ -32,7 +32,7 @@ TREES = (7, 15, 31, 63)
 """Full binary trees: what grows logarithmically grows evenly from each to the next."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class SurveyRow(msgspec.Struct, frozen=True):
     table: str
     contender: Contender
     published: str
@@ -53,13 +53,15 @@ class Row(msgspec.Struct, frozen=True):
 ONE, TWO, THREE = "Table 1: token-based", "Table 2: permission-based", "Table 3: several entries"
 
 
-def row(table: str, name: str, published: str, quote: str, judge: Judge, against: str, **more: Any) -> Row:
+def row(
+    table: str, name: str, published: str, quote: str, judge: Judge, against: str, **more: Any
+) -> SurveyRow:
     given = {key: more.pop(key) for key in ("sizes", "situations", "entries") if key in more}
     extra = ", ".join(str(value) for value in more.values())
     section = {ONE: "section 4", TWO: "section 5", THREE: "section 6"}[table]
     label = f"{name}{f' ({extra})' if extra else ''}"
     where = f"{section}, {table.partition(':')[0]}"
-    return Row(table, Contender(name, label, more), published, quote, where, judge, against, **given)
+    return SurveyRow(table, Contender(name, label, more), published, quote, where, judge, against, **given)
 
 
 def diameter(n: int) -> int:

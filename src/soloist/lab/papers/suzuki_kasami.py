@@ -13,7 +13,7 @@ from soloist.core.trace import Step
 from soloist.lab import plots
 from soloist.lab.history import traced
 from soloist.lab.refute import in_words, refute
-from soloist.lab.report import Claim, Report, below, claim, number, tells
+from soloist.lab.report import Claim, Findings, below, claim, number, tells
 from soloist.lab.sweep import Contender, experiment
 from soloist.lab.table import Point
 from soloist.lab.workbench import Workbench
@@ -141,8 +141,8 @@ def prices(case: Experiment) -> set[int]:
     return {int(cost) for cost in run(case, case.seed).cost}
 
 
-def reproduce(bench: Workbench) -> Report:
-    report = Report(
+def reproduce(bench: Workbench) -> Findings:
+    report = Findings(
         "A distributed mutual exclusion algorithm, measured again",
         "I. Suzuki and T. Kasami, A distributed mutual exclusion algorithm, ACM TOCS 3 (4), 1985",
         """Algorithms A and B as repaired. A: the whole exit is one step (as printed, P1 can be interrupted: erratum A1).
@@ -155,7 +155,7 @@ def reproduce(bench: Workbench) -> Report:
     return report
 
 
-def measure(bench: Workbench, report: Report) -> Figures:
+def measure(bench: Workbench, report: Findings) -> Figures:
     heavy, rare = {**FIXED, "saturate": True}, {**FIXED, "rate": RARE}
     busy = bench.sweep("saturated", CONTENDERS, {**heavy, "entries": 1000}, {"nodes": SIZES})
     calm = bench.sweep("light", CONTENDERS[:1], {**rare, "nodes": N, "entries": 1000}, {})
@@ -210,7 +210,7 @@ def cases(
 
 def draw(
     bench: Workbench,
-    report: Report,
+    report: Findings,
     busy: dict[str, list[Point]],
     bounded: dict[int, list[list[Invocation]]],
 ) -> None:

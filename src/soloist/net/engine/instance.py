@@ -64,6 +64,8 @@ class Asleep(msgspec.Struct, frozen=True, gc=False):
     counter: int
     snapshots: bytes
     """Of its sites, one after the other, as msgpack."""
+    layout: Layout | None = None
+    """Where its name does not tell."""
 
     def processes(self, card: Card) -> list[Process]:
         snapshots = msgspec.msgpack.decode(self.snapshots, type=list[bytes])
@@ -145,7 +147,8 @@ class Instance:
         if not self.idle or self.queue or self.timers or self.broken:
             return None
         snapshots = [port.process.snapshot() for port in self.ports.values()]
-        return Asleep(self.capacity, self.counter, msgspec.msgpack.encode(snapshots))
+        layout = self.layout if self.layout.carried else None
+        return Asleep(self.capacity, self.counter, msgspec.msgpack.encode(snapshots), layout)
 
     @property
     def fence(self) -> int:

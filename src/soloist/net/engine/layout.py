@@ -23,14 +23,16 @@ class Layout(msgspec.Struct, frozen=True):
     hosts: tuple[int, ...]
     """The number of the node, by site."""
     mine: tuple[Site, ...]
+    carried: bool = False
+    """Whether it belongs to a lock that a view carries over: then it cannot be found by the lock's name."""
 
     @classmethod
     def of(cls, lock: str, nodes: int, me: int, capacity: int) -> Layout:
         return _layout(nodes, me, zlib.crc32(lock.encode()) % nodes, capacity)
 
     @classmethod
-    def seated(cls, hosts: tuple[int, ...], me: int, capacity: int) -> Layout:
-        return cls(capacity, hosts, tuple(site for site, host in enumerate(hosts) if host == me))
+    def seated(cls, hosts: tuple[int, ...], me: int, capacity: int, carried: bool = True) -> Layout:
+        return cls(capacity, hosts, tuple(site for site, host in enumerate(hosts) if host == me), carried)
 
     @property
     def sites(self) -> int:
@@ -41,4 +43,4 @@ class Layout(msgspec.Struct, frozen=True):
 def _layout(nodes: int, me: int, offset: int, places: int) -> Layout:
     """There are few, and locks are many."""
     hosts = tuple((site // places + offset) % nodes for site in range(nodes * places))
-    return Layout.seated(hosts, me, places)
+    return Layout.seated(hosts, me, places, carried=False)

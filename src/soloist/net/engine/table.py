@@ -15,7 +15,7 @@ from soloist.net.errors import ConfigMismatch
 from soloist.net.link.wire import LockState
 from soloist.net.telemetry.observer import Observer, port_for
 from soloist.views import Holder, View
-from soloist.views.carry import carry
+from soloist.views.carry import Carried, carry
 
 if TYPE_CHECKING:
     from soloist.net.hold import Hold
@@ -99,8 +99,9 @@ class Table:
         self._hosts = {member.incarnation: member.name for member in view.members}
         self.held = by_lock(view.holders)
         self._seated = {(lock, ticket.fence): ticket for lock, _, ticket in inside if not ticket.released}
-        for lock in [lock for lock, holds in self.held.items() if any(map(self._ours, holds))]:
-            self._carry_over(lock)
+        for lock in list(self.held):
+            if any(map(self._ours, self.held[lock])) or self._start(lock).busy:
+                self._carry_over(lock)
 
     def card_for(self, capacity: int) -> Card:
         lock, semaphore = self.cards
@@ -124,16 +125,19 @@ class Table:
     def _ours(self, hold: Holder) -> bool:
         return self._hosts[hold.incarnation] == self.node
 
+    def _start(self, lock: str) -> Carried:
+        """How a held lock begins: the same at all nodes."""
+        holds = self.held[lock]
+        holders = [(self._hosts[hold.incarnation], hold.slot if hold.slot >= 0 else None) for hold in holds]
+        return carry(self.card_for(holds[0].size), self.names, holders, holds[0].size)
+
     def _carry_over(self, lock: str) -> Instance:
         """Our part of a lock that was held when this epoch began: everybody begins it with its holders inside."""
-        holds = self.held.pop(lock)
+        start, holds = self._start(lock), self.held.pop(lock)
         capacity = holds[0].size
-        card = self.card_for(capacity)
-        holders = [(self._hosts[hold.incarnation], hold.slot if hold.slot >= 0 else None) for hold in holds]
-        start = carry(card, self.names, holders, capacity)
         hosts = tuple(map(self.names.index, start.hosts))
         layout = Layout.seated(hosts, self.me, capacity)
-        instance = self._awake(lock, card, layout, start.processes(self.node), 0)
+        instance = self._awake(lock, self.card_for(capacity), layout, start.processes(self.node), 0)
         instance.resume(start.mail(self.node), start.timers(self.node))
         for hold, site in zip(holds, start.seats, strict=True):
             if self._ours(hold):
@@ -143,6 +147,7 @@ class Table:
     def _begin(self, lock: str, capacity: int, asleep: Asleep | None) -> Instance:
         card, layout = self.card_for(capacity), Layout.of(lock, len(self.names), self.me, capacity)
         if asleep:
+            layout = asleep.layout or layout
             return self._awake(lock, card, layout, asleep.processes(card), asleep.counter)
         instance = self._awake(lock, card, layout, fresh(card, layout), self.view.counter)
         instance.begin()

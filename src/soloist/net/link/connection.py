@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import ssl
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,7 +14,7 @@ import msgspec
 
 from soloist.core import ProtocolError
 from soloist.net.link import handshake
-from soloist.net.link.handshake import Hello, Mismatch, Proof, PulseHello, Sorry, Welcome
+from soloist.net.link.handshake import Hello, Mismatch, Proof, Sorry, Welcome
 from soloist.net.link.security import check_certificate
 from soloist.net.link.shortcut import same_user
 from soloist.net.link.will import LONGEST, Will, read_will
@@ -38,6 +39,9 @@ MALFORMED = (ProtocolError, msgspec.MsgspecError, UnicodeDecodeError, RecursionE
 
 class Connection(asyncio.BufferedProtocol):
     """A connection that we made (`dialled`), or that somebody made to us."""
+
+    ciphered = False
+    """Whether TLS, if there is any, is done by us and not by the loop."""
 
     def __init__(
         self,
@@ -98,9 +102,6 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         space, frames = self.space, self.frames
-        if self.only_will:
-            self._in_the_clear(space[:nbytes])
-            return
         # The rule is one whole frame. All that a message needs is in this one function, and so on its way down:
         # whoever is woken for a message has nothing of ours in its caches, and each call costs microseconds.
         whole = nbytes >= 4 and not frames.buffer and length_of(space)[0] == nbytes - 4
@@ -168,28 +169,14 @@ class Connection(asyncio.BufferedProtocol):
         self.ours = handshake.hello(self.owner.identity, to, met, received, self.pulse)
         self._put(frame(encode(self.ours)))
 
-    def _in_the_clear(self, data: memoryview) -> None:
-        """Where TLS should be: one frame. After it there may be TLS, for somebody else to read."""
-        if self.wire and self.wire.is_closing():
-            return
-        try:
-            said, rest = self.frames.first(data, handshake.decode_greeting)
-            if isinstance(said, Will):
-                self._hear_will(said)
-            elif isinstance(said, PulseHello):
-                self.owner.strangers.pop(self, None)
-                self.owner.pulses.called(self, said, rest)
-            elif said:
-                raise ProtocolError("it does not speak TLS")
-        except MALFORMED as error:
-            self.refuse(str(error))
-
     def _greet(self, body: memoryview) -> None:
         if self.wire and self.wire.is_closing():
             return  # all has been said
         said = handshake.decode_greeting(body)
         if isinstance(said, Will) and not (self.dialled or self.theirs):
             self._hear_will(said)
+        elif self.only_will:
+            raise ProtocolError("it does not speak TLS")
         elif isinstance(said, Sorry):
             self._refused(said)
         elif self.theirs is None and isinstance(said, Hello):
@@ -212,12 +199,19 @@ class Connection(asyncio.BufferedProtocol):
     def _meet(self, theirs: Hello) -> None:
         self.theirs = theirs
         handshake.check_hello(self.owner.identity.who, theirs, self.dialled.name if self.dialled else None)
-        assert self.wire
-        check_certificate(self.wire.get_extra_info("ssl_object"), theirs.who.node)
+        certificate = self._certificate()
+        check_certificate(certificate, theirs.who.node)
+        if certificate and theirs.pulse != self.ciphered:
+            raise ProtocolError("what is for renewals begins TLS otherwise")
         if self.dialled is None:
             self.pulse = theirs.pulse
             self._say_hello(theirs.who.node, self.owner.peers.get(theirs.who.node))
             self._prove()
+
+    def _certificate(self) -> ssl.SSLObject | None:
+        assert self.wire
+        tls: ssl.SSLObject | None = self.wire.get_extra_info("ssl_object")
+        return tls
 
     def _let_in(self, ours: Hello, theirs: Hello) -> None:
         """It is who it says. The dialler is told what the other thinks of it; a difference both find by themselves."""

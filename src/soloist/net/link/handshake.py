@@ -42,7 +42,7 @@ class Who(msgspec.Struct, frozen=True, array_like=True):
     serves: bool = False
     """Whether other processes use its locks: these go on when it has ended."""
     will: str = ""
-    """What its sentinel shows when it has ended, as a hash; empty if it has none."""
+    """The hash of what its sentinel will reveal when it is dead; empty if there is none."""
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):
@@ -57,12 +57,6 @@ class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):
     nonce: bytes
     pulse: bool = False
     """Whether this connection is for renewals alone."""
-
-
-class PulseHello(msgspec.Struct, frozen=True, array_like=True, tag="pulse"):
-    """Where TLS is spoken: from now on on this connection too, for renewals. The certificate must bear this name."""
-
-    node: str
 
 
 class Proof(msgspec.Struct, frozen=True, array_like=True, tag="proof"):
@@ -92,7 +86,7 @@ class Mismatch(ProtocolError):
     """The peer is configured otherwise than we are."""
 
 
-decode_greeting = msgspec.msgpack.Decoder(Hello | Proof | Welcome | Sorry | Will | PulseHello).decode
+decode_greeting = msgspec.msgpack.Decoder(Hello | Proof | Welcome | Sorry | Will).decode
 
 
 def nonce() -> bytes:

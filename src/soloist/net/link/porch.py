@@ -3,8 +3,8 @@
 asyncio tells of such a connection only when TLS is up, so whoever never gets that far would not be counted. Here each
 one counts among the strangers from the moment it is accepted.
 
-The will of a dead node comes in the clear. So we look at the first byte before TLS begins: all frames that are short
-begin with a zero, and TLS never does.
+The will of a dead node comes in the clear, and the TLS of a connection for renewals is not the loop's. So we look at the
+first byte before TLS begins: all frames that are short begin with a zero, and TLS never does.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import asyncio
 import contextlib
 import socket
 import ssl
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+from soloist.net.link.ciphered import FIRST_BYTE, Ciphered
 from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection
 
 if TYPE_CHECKING:
@@ -39,15 +41,22 @@ class Visitor:
         self.entering.add_done_callback(self._entered)
 
     async def _enter(self, context: ssl.SSLContext) -> None:
+        loop = asyncio.get_running_loop()
         with contextlib.suppress(OSError):  # `soloist.net.link.security` says why
-            in_the_clear = await self._first_byte() == b"\0"
+            first = await self._first_byte()
+            make: Callable[[], Connection] = partial(Connection, self.owner, None, visitor=self)
+            if first == b"\0":
+                make = partial(Connection, self.owner, None, visitor=self, only_will=True)
+            elif first == FIRST_BYTE:
+                make = partial(Ciphered, self.owner, None, context, visitor=self)
+                self.socket.recv(1)
             self.handed_over = True
-            await asyncio.get_running_loop().connect_accepted_socket(
-                partial(Connection, self.owner, None, visitor=self, only_will=in_the_clear),
-                self.socket,
-                ssl=None if in_the_clear else context,
-                ssl_handshake_timeout=None if in_the_clear else HANDSHAKE_SECONDS,
-            )
+            if first in (b"\0", FIRST_BYTE):
+                await loop.connect_accepted_socket(make, self.socket)
+            else:
+                await loop.connect_accepted_socket(
+                    make, self.socket, ssl=context, ssl_handshake_timeout=HANDSHAKE_SECONDS
+                )
 
     def _entered(self, entering: asyncio.Task[None]) -> None:
         """It may have been told to go before it began."""

@@ -21,6 +21,7 @@ from typing import Any
 
 from soloist.core import ProtocolError, UsageError
 from soloist.net.link import shortcut as shortcuts
+from soloist.net.link.ciphered import Ciphered
 from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection, printable
 from soloist.net.link.handshake import Hello, Identity
 from soloist.net.link.porch import Porch, Visitor
@@ -100,6 +101,13 @@ class TcpTransport:
         """One for all connections: each wakes the process, and there may be many connections."""
         self.readable: Any = None
         """The sockets of our peers, to see without a turn of the loop whether one has something for us."""
+
+    @property
+    def out_of_sight(self) -> bool:
+        return any(
+            not peer.address.unix and not (self.shortcut and shortcuts.name_of(peer.address))
+            for peer in self.peers.values()
+        )
 
     @property
     def identity(self) -> Identity:
@@ -185,6 +193,8 @@ class TcpTransport:
         loop = asyncio.get_running_loop()
         context = self.tls.client() if self.tls else None
         connection = Connection(self, peer, pulse)
+        if pulse and context:
+            connection, context = Ciphered(self, peer, context), None
         make = lambda: connection  # noqa: E731
         async with asyncio.timeout(HANDSHAKE_SECONDS):
             if sock:

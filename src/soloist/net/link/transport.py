@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from soloist.core import UsageError
+from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Mismatch, Who, check_config
 from soloist.net.link.wire import Batch, Control, Envelope, decode_batch, encode
 
@@ -31,16 +31,9 @@ class Meeting(Protocol):
     """Whether each pair of nodes needs a connection for renewals, too."""
 
     def pulse(
-        self,
-        peer: str,
-        incarnation: str,
-        sock: socket.socket,
-        unread: bytes,
-        greeted: bool,
-        tls: ssl.SSLContext | None = None,
-        server: bool = False,
+        self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
     ) -> None:
-        """Here is one; what was read from it already belongs to it. If it was not `greeted`, it waits for a word."""
+        """Here is one; what was read from it already belongs to it. If we did not dial, the other waits for a word."""
 
     def refusal(self, theirs: Who) -> str | None:
         """Why that incarnation of a peer must not be linked to; None if it may be."""
@@ -54,6 +47,13 @@ class Meeting(Protocol):
 
 class Transport(Protocol):
     """What a node asks of a transport."""
+
+    on_will: Callable[[str], None]
+    """Called with the hash of each will that is heard: see `soloist.net.link.will`."""
+
+    @property
+    def out_of_sight(self) -> bool:
+        """Whether there are peers whose processes cannot be watched from here."""
 
     async def start(self, receive: Receive, meeting: Meeting) -> None:
         """Begin to connect and to listen. Peers may come later."""
@@ -114,9 +114,11 @@ class MemoryTransport:
 
     receive: Receive
     meeting: Meeting
+    out_of_sight = False
 
     def __init__(self, hub: MemoryHub, node: str) -> None:
         self.hub, self.node = hub, node
+        self.on_will: Callable[[str], None] = lambda will: None
         self.peers: dict[str, MemoryTransport] = {}
         self.coming = 0
         """How much is on its way to us."""
@@ -204,5 +206,5 @@ def introduce_pulses(one: MemoryTransport, other: MemoryTransport) -> None:
     """Renewals go through real sockets here, too: a thread at each end reads them."""
     if one.meeting.renews and other.meeting.renews:
         here, there = socket.socketpair()
-        one.meeting.pulse(other.node, other.meeting.who.incarnation, here, b"", True)
-        other.meeting.pulse(one.node, one.meeting.who.incarnation, there, b"", True)
+        one.meeting.pulse(other.meeting.who, here, b"", True)
+        other.meeting.pulse(one.meeting.who, there, b"", True)

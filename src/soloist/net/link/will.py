@@ -15,8 +15,8 @@ from soloist.core import ProtocolError
 from soloist.net.link.wire import encode, frame
 
 SECRET_BYTES = 32
-LONGEST = 320
-"""Bytes of a frame with a will, or with a name, and room to spare: on a port for TLS nothing longer is read in the clear."""
+LONGEST = 64
+"""Bytes of a frame with a will, and room to spare: on a port for TLS nothing longer is read in the clear."""
 
 
 class Will(msgspec.Struct, frozen=True, array_like=True, tag="will"):

@@ -9,13 +9,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from soloist.core import ProtocolError
-
-T = TypeVar("T")
 
 VERSION = 3
 MAX_FRAME = 4 * 1024 * 1024
@@ -166,14 +164,6 @@ class Frames:
             start = end
         if start < len(view):
             self.buffer += view[start:]
-
-    def first(self, data: memoryview, decode: Callable[[Any], T]) -> tuple[T | None, bytes]:
-        """The first frame, once it is whole, and what follows it as it came."""
-        self.buffer += data
-        if (end := self._end(self.buffer, 0)) > len(self.buffer):
-            return None, b""
-        whole, self.buffer = self.buffer, bytearray()
-        return decode(whole[4:end]), bytes(whole[end:])
 
     def _end(self, data: bytearray | memoryview, start: int) -> int:
         """Where the frame ends that begins there, as far as one can tell."""

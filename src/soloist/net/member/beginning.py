@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import socket
-import ssl
 from collections.abc import Callable
 
 import msgspec
 
 from soloist.net.engine.ticket import Caller, Ticket
 from soloist.net.errors import ConfigMismatch
+from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Who
 from soloist.net.link.wire import Control, Envelope, Muster
 from soloist.net.member.birth import Birth, Newborn
@@ -52,14 +52,7 @@ class Beginning:
         self.go_on()
 
     def pulse(
-        self,
-        peer: str,
-        incarnation: str,
-        sock: socket.socket,
-        unread: bytes,
-        greeted: bool,
-        tls: ssl.SSLContext | None = None,
-        server: bool = False,
+        self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
     ) -> None:
         raise AssertionError("nobody renews anything without a lease")
 

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import msgspec
 
 from soloist.core import Message, ProtocolError
+from soloist.net.link.cipher import Cipher
 from soloist.net.link.wire import encode
-from soloist.net.member.cipher import Cipher
 from soloist.net.member.clock import Clock
 from soloist.net.member.gate import Gate
 from soloist.net.member.renewal import Pulse
@@ -134,11 +134,18 @@ class Council:
         self.pulse.do(self._start)
 
     def meet(
-        self, peer: str, incarnation: str, sock: socket.socket, unread: bytes, cipher: Cipher | None = None
+        self,
+        peer: str,
+        incarnation: str,
+        sock: socket.socket,
+        unread: bytes,
+        cipher: Cipher | None = None,
+        first: bytes | None = None,
     ) -> None:
-        """There is a connection to that peer, for us alone."""
+        """There is a connection to that peer, for us alone. `first` is said there before anything else."""
         self.pulse.do(lambda: self.incarnations.update({peer: incarnation}))
-        self.pulse.add(peer, sock, unread, cipher)
+        self.pulse.add(peer, sock, unread, cipher, first)
+        self.pulse.do(lambda: self._step(self._renew))  # what was said before went nowhere
 
     def born(self, view: View) -> None:
         """All voters and members have met, nobody has ever voted: this is the first view."""

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import math
 import socket
-import ssl
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
@@ -19,16 +18,17 @@ import msgspec
 from soloist.core import UsageError
 from soloist.net.engine.switchboard import Switchboard
 from soloist.net.errors import NoQuorum
+from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Welcome, Who, incarnation
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Envelope, encode
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
-from soloist.net.member.cipher import Encrypted
 from soloist.net.member.clock import Clock, lease_clock
 from soloist.net.member.council import Council, node_of
 from soloist.net.member.origin import DataDirectory
 from soloist.net.member.pidfd import PeerProcess, take
+from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
 from soloist.views import Lease, Node, View
 
@@ -50,24 +50,35 @@ class Membership(Beginning):
         self,
         who: Who,
         lease: Lease,
-        address: str,
+        addresses: Mapping[str, str],
         votes: Votes,
         clock: Clock,
         board: Switchboard,
         transport: Transport,
         previous: str = "",
+        sentinel: bool = True,
     ) -> None:
-        self.lease, self.address, self.board, self.transport = lease, address, board, transport
+        self.lease, self.board, self.transport = lease, board, transport
+        self.address, self.addresses = addresses[who.node], addresses
         self.known: dict[str, Who] = {}
         """Those whom we have met, as they were then."""
-        self.council = Council(Node(who.node, who.incarnation, address), votes, clock, self, previous)
+        self.council = Council(Node(who.node, who.incarnation, self.address), votes, clock, self, previous)
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
         self.processes: dict[str, PeerProcess] = {}
         """Of peers on this host."""
+        self.testament = Testament(sentinel and transport.out_of_sight)
+        transport.on_will = self._hear_will
         voter = votes.file.voter if not votes.bad else ""
         epoch = votes.file.view.epoch if votes.file.view else 0
         super().__init__(
-            msgspec.structs.replace(who, lease=lease.length, voter=voter, epoch=epoch, previous=previous),
+            msgspec.structs.replace(
+                who,
+                lease=lease.length,
+                voter=voter,
+                epoch=epoch,
+                previous=previous,
+                will=self.testament.will,
+            ),
             board.outgoing.say,
             self._born_as,
         )
@@ -77,6 +88,7 @@ class Membership(Beginning):
         board.table.door = self.council.gate
 
     def start(self) -> None:
+        self.testament.begin()
         self.council.start()
         super().start()
 
@@ -90,6 +102,7 @@ class Membership(Beginning):
 
     def met(self, theirs: Who) -> None:
         self.known[theirs.node] = theirs
+        self.testament.learn(theirs)
         if theirs.epoch and not self.open:
             self.joining = True
         if self.joining or self.open:
@@ -103,37 +116,26 @@ class Membership(Beginning):
             super().met(theirs)
 
     def pulse(
-        self,
-        peer: str,
-        incarnation: str,
-        sock: socket.socket,
-        unread: bytes,
-        greeted: bool,
-        tls: ssl.SSLContext | None = None,
-        server: bool = False,
+        self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
     ) -> None:
-        self._watch(peer, incarnation, sock)
-        cipher = Encrypted(tls, peer, server) if tls else None
-        self.council.meet(peer, incarnation, sock, unread, cipher)
-        if not greeted:
-            self.council.pulse.send(peer, encode(Welcome()))
+        self._watch(theirs, sock)
+        welcome = None if dialled else encode(Welcome())
+        self.council.meet(theirs.node, theirs.incarnation, sock, unread, cipher, welcome)
 
-    def _watch(self, peer: str, incarnation: str, sock: socket.socket) -> None:
+    def _watch(self, theirs: Who, sock: socket.socket) -> None:
         """On one host the end of a process is known at once, and for certain. But if it serves others, they go on."""
-        if before := self.processes.pop(peer, None):
+        if before := self.processes.pop(theirs.node, None):
             before.close()
         process = take(sock, None)
-        if process and process.confirmed and not self.known[peer].serves:
-            self.processes[peer] = process
-            process.watch(lambda: self.council.dead(incarnation, "its process is gone"))
+        if process and process.confirmed and not theirs.serves:
+            self.processes[theirs.node] = process
+            process.watch(lambda: self.council.dead(theirs.incarnation, "its process is gone"))
         elif process:
             process.close()
 
-    def _will(self, will: str) -> None:
-        """A sentinel says that its node has ended."""
-        for theirs in self.known.values():
-            if will and theirs.will == will:
-                self.council.dead(theirs.incarnation, "its sentinel says so")
+    def _hear_will(self, will: str) -> None:
+        if ended := self.testament.whose(will):
+            self.council.dead(ended, "its sentinel says so")
 
     def _pulse_lost(self, peer: str) -> None:
         if not self.ended:
@@ -184,8 +186,15 @@ class Membership(Beginning):
         self.transport.expect(
             {node.name: node.incarnation for node in view.members if node.name != self.who.node}
         )
+        self.testament.tell(self._addresses_of_voters(view))
         self._sort_out(view)  # before the mail that was kept is heard
         self.board.activate(view, callers, now)
+
+    def _addresses_of_voters(self, view: View) -> list[str]:
+        """But our own. A voter's id begins with the name of its node."""
+        names = {voter.rpartition("#")[0] for voter in view.voters} - {self.who.node}
+        known = {node.name: node.address for node in view.members if node.address}
+        return [where for name in sorted(names) if (where := known.get(name) or self.addresses.get(name))]
 
     def _sort_out(self, view: View) -> None:
         """M6: mail counts only from the incarnations that the view names."""
@@ -248,17 +257,26 @@ class Membership(Beginning):
         self.ended = True
         gone = asyncio.Event()
         self.council.leave(lambda: self._in_loop(gone.set))
-        await gone.wait()
-        self.close()
+        try:
+            await gone.wait()
+            if self.testament.sentinel:
+                await asyncio.to_thread(self.testament.close)  # it waits for a process
+        finally:
+            self.close()
 
     def close(self) -> None:
         self.ended = True
         for process in self.processes.values():
             process.close()
         self.council.close()
+        self.testament.close()
 
     def descriptors(self) -> list[int]:
-        return [*self.council.pulse.descriptors(), *self.council.votes.descriptors()]
+        return [
+            *self.council.pulse.descriptors(),
+            *self.council.votes.descriptors(),
+            *self.testament.descriptors(),
+        ]
 
 
 def check_lease(seconds: float | None) -> Lease | None:
@@ -282,9 +300,11 @@ def begin_membership(
     board: Switchboard,
     transport: Transport,
     who: Who,
+    sentinel: bool,
     data: DataDirectory | None,
 ) -> Membership:
     """Once the data directory, if there is one, is open: what it says of the past decides how this begins."""
     votes: Votes = DiskVotes(data, peers) if data else MemoryVotes(who.cluster, who.node)
     previous = data.previous if data and not who.serves else ""
-    return Membership(who, lease, peers[who.node], votes, lease_clock(), board, transport, previous)
+    wanted = sentinel and not who.serves  # who uses our locks goes on when we have ended
+    return Membership(who, lease, peers, votes, lease_clock(), board, transport, previous, wanted)

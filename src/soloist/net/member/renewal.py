@@ -24,9 +24,9 @@ from functools import partial
 from itertools import count
 from typing import Any
 
+from soloist.net.link.cipher import Cipher, Plain
 from soloist.net.link.connection import MALFORMED
 from soloist.net.link.wire import MAX_FRAME, Frames, frame
-from soloist.net.member.cipher import Cipher, Plain
 
 log = logging.getLogger("soloist.net")
 
@@ -113,16 +113,26 @@ class Pulse:
 
     # What others ask.
 
-    def add(self, peer: str, sock: socket.socket, unread: bytes = b"", cipher: Cipher | None = None) -> None:
+    def add(
+        self,
+        peer: str,
+        sock: socket.socket,
+        unread: bytes = b"",
+        cipher: Cipher | None = None,
+        first: bytes | None = None,
+    ) -> None:
         """Take over a connection to a peer that has shown who it is; one that was there before is closed.
 
-        `unread` is what was read from it already, and is about what comes next.
+        `unread` is what was read from it already, and is about what comes next. `first` is said before anything else.
         """
         if self._closing:
             sock.close()
             return
         sock.setblocking(False)
-        self.do(partial(self._add, _Line(peer, sock, cipher or Plain(), self._limit), unread))
+        line = _Line(peer, sock, cipher or Plain(), self._limit)
+        if first is not None:
+            line.put(frame(first))
+        self.do(partial(self._add, line, unread))
 
     def drop(self, peer: str) -> None:
         """Close the connection to a peer; nobody is told."""
@@ -225,8 +235,7 @@ class Pulse:
         self._lines[line.peer] = line
         self._selector.register(line.socket, selectors.EVENT_READ, line)
         self._flush(line)
-        if unread:
-            self._take_in(line, unread)
+        self._take_in(line, unread)  # a cipher may have something, too
 
     def _send(self, peer: str, framed: bytes) -> None:
         if line := self._lines.get(peer):

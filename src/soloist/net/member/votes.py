@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
@@ -97,15 +98,20 @@ class DiskVotes:
     """The vote file in a data directory, which must be open: its lock keeps every other process out."""
 
     def __init__(
-        self, directory: DataDirectory, peers: Mapping[str, str] | None = None, source: str = "this node"
+        self, directory: DataDirectory, peers: Mapping[str, str] | None = None, source: str = "a program"
     ) -> None:
-        """With `peers`, a file that was written for others is bad; without, it is not looked at."""
+        """With `peers`, a file that was written for others is bad; without, it is not looked at.
+
+        `source` says where these are written down: the path of a file, if there is one.
+        """
         self.directory, self.source = directory, source
         self.path = directory.path / NAME
         self._peers = peers
         self.reached: Callable[[str], None] = lambda point: None
         """Called with each of `POINTS`: tests end the process there."""
         self.bad = self.failed = ""
+        self.stores, self.seconds = 0, 0.0
+        """How often something was stored, and how long that took altogether."""
         (self._lock,) = directory.descriptors()
         self._where = Place.of(self._lock)
         self.place = str(self._where)
@@ -140,10 +146,10 @@ class DiskVotes:
         if elsewhere := record.place.differs(self._where):
             return f"is a copy: it was written {elsewhere}"
         if self._peers is not None and record.peers != dict(self._peers):
-            return (
-                f"was written for the peers of {record.source} ({_shown(record.peers)}), "
-                f"not for those of {self.source} ({_shown(self._peers)})"
+            of, now = (
+                ("", "") if record.source == self.source else (f" of {record.source}", f" of {self.source}")
             )
+            return f"was written for the peers{of} ({_shown(record.peers)}), not for those{now} ({_shown(self._peers)})"
         return ""
 
     def begin_anew(self) -> None:
@@ -165,9 +171,12 @@ class DiskVotes:
             place=self._where,
             file=file,
         )
+        begun = time.perf_counter()
         with self._or_never_again():
             self._replace(_encode(record))
         self.file = file
+        self.stores += 1
+        self.seconds += time.perf_counter() - begun
         self.reached("stored")
 
     def _replace(self, content: bytes) -> None:

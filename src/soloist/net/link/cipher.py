@@ -42,13 +42,14 @@ class Plain:
 
 
 class Encrypted:
-    """TLS, from its handshake on. The peer's certificate must bear its name, at either end."""
+    """TLS, from its handshake on. The peer's certificate must bear its name, at either end, if that is given."""
 
-    def __init__(self, context: ssl.SSLContext, peer: str, server_side: bool) -> None:
+    def __init__(self, context: ssl.SSLContext, peer: str | None, server_side: bool) -> None:
         self.ready = False
         self._peer = peer
+        self._given_back = b""
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = context.wrap_bio(
+        self.tls = context.wrap_bio(
             self._incoming,
             self._outgoing,
             server_side=server_side,
@@ -58,24 +59,29 @@ class Encrypted:
 
     def _shake_hands(self) -> None:
         try:
-            self._tls.do_handshake()
+            self.tls.do_handshake()
         except ssl.SSLWantReadError:
             return
-        check_certificate(self._tls, self._peer)
+        if self._peer is not None:
+            check_certificate(self.tls, self._peer)
         self.ready = True
 
+    def give_back(self, data: bytes) -> None:
+        """What was decrypted and belongs to whoever reads next."""
+        self._given_back = data
+
     def encrypt(self, data: bytes) -> bytes:
-        self._tls.write(data)
+        self.tls.write(data)
         return self._outgoing.read()
 
     def decrypt(self, data: bytes) -> bytes:
         self._incoming.write(data)
         if not self.ready:
             self._shake_hands()
-        read = bytearray()
+        read, self._given_back = bytearray(self._given_back), b""
         while self.ready:
             try:
-                some = self._tls.read(READ_BYTES)
+                some = self.tls.read(READ_BYTES)
             except ssl.SSLWantReadError:
                 break
             if not some:  # the peer has said its last

@@ -1,0 +1,185 @@
+"""A lock that is lost, and a node that is closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from soloist.net import AcquireTimeout, LockLost, Node, NodeClosed
+from soloist.testing import memory_cluster, memory_nodes, started
+from tests.net.helpers import asked, assert_at_rest, run
+
+
+def in_a_body_that_loses(body: Callable[[Node, asyncio.Event], Awaitable[Any]]) -> asyncio.Task[Any]:
+    """A task with a body on a node that is closed once the body runs."""
+
+    async def main() -> Any:
+        (node,) = memory_nodes("a")
+        running = asyncio.Event()
+        async with node:
+            task = asyncio.create_task(body(node, running))  # type: ignore[arg-type]
+            await running.wait()
+            await node.close()
+            await asyncio.wait([task])
+        return task
+
+    return run(main())  # type: ignore[no-any-return]
+
+
+def test_loss_cancels_the_body_and_raises_lock_lost() -> None:
+    seen: list[str] = []
+
+    async def body(node: Node, running: asyncio.Event) -> None:
+        try:
+            async with node.lock("x") as hold:
+                running.set()
+                try:
+                    await asyncio.sleep(60)
+                except asyncio.CancelledError:
+                    seen.append("cancelled")
+                    assert hold.lost.is_set()
+                    assert not hold.valid
+                    raise
+        except LockLost as error:
+            seen.append(str(error))
+        task = asyncio.current_task()
+        assert task
+        assert not task.cancelling()
+        await asyncio.sleep(0)  # nothing of the cancellation is left
+        seen.append("went on")
+
+    assert not in_a_body_that_loses(body).exception()
+    assert seen == ["cancelled", "'x' is lost: the node was closed", "went on"]
+
+
+def test_loss_of_nested_locks_is_one_loss_for_the_task() -> None:
+    async def body(node: Node, running: asyncio.Event) -> str:
+        try:
+            async with node.locks("x", "y"), node.rlock("z"), node.rlock("z"):
+                running.set()
+                await asyncio.sleep(60)
+        except LockLost:
+            task = asyncio.current_task()
+            assert task
+            assert not task.cancelling()
+            await asyncio.sleep(0)
+            return "lost"
+        return "not lost"
+
+    assert in_a_body_that_loses(body).result() == "lost"
+
+
+@pytest.mark.parametrize("on_lost", ["cancel", "flag"])
+def test_cancellation_by_somebody_else_stays_a_cancellation(on_lost: Any) -> None:
+    async def body(node: Node, running: asyncio.Event) -> None:
+        task = asyncio.current_task()
+        assert task
+        async with node.lock("x", on_lost=on_lost) as hold:
+            hold.on_lost = lambda _: task.cancel() and None  # in the same turn
+            running.set()
+            await asyncio.sleep(60)
+
+    assert in_a_body_that_loses(body).cancelled()
+
+
+def test_a_timeout_around_a_body_is_still_a_timeout() -> None:
+    async def main() -> None:
+        async with memory_cluster("a") as (node,):
+            with pytest.raises(TimeoutError) as caught:
+                async with asyncio.timeout(0.01), node.lock("x"):
+                    await asyncio.sleep(60)
+            assert not isinstance(caught.value, AcquireTimeout)
+            assert_at_rest([node])
+
+    run(main())
+
+
+def test_a_body_that_swallows_the_cancellation_still_learns_of_the_loss() -> None:
+    async def body(node: Node, running: asyncio.Event) -> int:
+        task = asyncio.current_task()
+        assert task
+        try:
+            async with node.lock("x"):
+                running.set()
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(60)
+        except LockLost:
+            return task.cancelling()
+        return -1
+
+    assert in_a_body_that_loses(body).result() == 0
+
+
+def test_on_lost_flag_only_sets_the_flag() -> None:
+    async def body(node: Node, running: asyncio.Event) -> str:
+        done = ""
+        try:
+            async with node.lock("x", on_lost="flag") as hold:
+                running.set()
+                await hold.lost.wait()
+                await asyncio.sleep(0.01)  # nobody interrupts this
+                done = "to its end"
+        except LockLost:
+            return done
+        return "not lost"
+
+    assert in_a_body_that_loses(body).result() == "to its end"
+
+
+def test_a_body_may_close_its_own_node() -> None:
+    async def main() -> None:
+        (node,) = memory_nodes("a")
+        await node.start()
+
+        async def body() -> None:
+            async with node.lock("x"):
+                await node.close()
+                await asyncio.sleep(0)
+
+        with pytest.raises(LockLost):
+            await body()
+        await asyncio.sleep(0)
+
+    run(main())
+
+
+def test_a_hold_without_a_body_is_flagged() -> None:
+    async def main() -> None:
+        (node,) = memory_nodes("a")
+        await node.start()
+        hold = await node.lock("x").acquire()
+        await node.close()
+        assert hold
+        assert hold.lost.is_set()
+        with pytest.raises(LockLost, match="closed"):
+            hold.check()
+        await hold.release()
+
+    run(main())
+
+
+def test_whoever_waits_is_told_that_the_node_is_closed() -> None:
+    async def main() -> None:
+        nodes = memory_nodes()
+        async with started(nodes):
+            async with nodes[0].lock("x"):
+                waiting = [asyncio.create_task(nodes[1].lock("x").acquire()) for _ in range(3)]
+                await asked(nodes[1], callers=3, among=nodes)
+                await nodes[1].close()
+                for task in waiting:
+                    with pytest.raises(NodeClosed):
+                        await task
+            with pytest.raises(NodeClosed):
+                await nodes[1].lock("x").acquire()
+
+    run(main())
+
+
+def test_a_node_that_was_not_started_says_so() -> None:
+    (node,) = memory_nodes("a")
+    with pytest.raises(NodeClosed, match="not been started"):
+        run(node.lock("x").acquire())

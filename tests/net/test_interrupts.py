@@ -1,0 +1,104 @@
+"""Ctrl-C at every single step of entering and leaving.
+
+The interpreter looks for signals where a function begins and where a call into C ends, and these are the places of which
+it tells a profiler. So the interrupts come from there, one for each place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from soloist.net import SyncNode
+from soloist.net.sync_lock import Entered, SyncLock, SyncLocks
+from soloist.testing import ports
+from tests.net.helpers import LOOPS
+
+SECONDS = 10.0
+
+
+class Interrupt:
+    """Raised once, after so many places."""
+
+    def __init__(self, places: int) -> None:
+        self.left = places
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        if event not in ("call", "c_return") or self.left < 0:
+            return
+        if frame.f_code is Entered.__exit__.__code__ and event == "call":
+            return  # before the first step of `__exit__`: no Python code can mend that
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+
+
+def enter(lock: SyncLock | SyncLocks, interrupt: Interrupt) -> None:
+    sys.setprofile(interrupt)
+    with lock:
+        sys.setprofile(None)
+
+
+def leave(lock: SyncLock | SyncLocks, interrupt: Interrupt) -> None:
+    with lock:
+        sys.setprofile(interrupt)
+
+
+@pytest.fixture(params=LOOPS, ids=["asyncio", "fastest"])
+def node(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncNode]:
+    new_loop: Callable[[], asyncio.AbstractEventLoop] = request.param
+    monkeypatch.setattr("soloist.net.sync.new_loop", new_loop)
+    with ports("a") as peers, SyncNode("a", peers) as found:
+        gc.disable()  # it may call Python code anywhere, and what is raised there is lost
+        yield found
+        gc.enable()
+
+
+@pytest.mark.parametrize("names", ["x", "xy"])
+@pytest.mark.parametrize("use", [enter, leave])
+def test_ctrl_c_at_any_step_is_raised_and_leaves_nothing_behind(
+    node: SyncNode, names: str, use: Callable[[SyncLock | SyncLocks, Interrupt], None]
+) -> None:
+    lock = node.lock(names) if len(names) == 1 else node.locks(*names)
+    places = 0
+    while interrupted(use, lock, places):
+        places += 1
+        assert not left_by(node, threading.current_thread())
+        assert not lock._bodies._open
+    assert places > 10
+
+
+def interrupted(use: Callable[[Any, Interrupt], None], lock: Any, places: int) -> bool:
+    """False if there are not so many places."""
+    interrupt = Interrupt(places)
+    try:
+        use(lock, interrupt)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.setprofile(None)
+    assert interrupt.left >= 0, f"the interrupt at place {places} was lost"
+    return False
+
+
+def left_by(node: SyncNode, thread: threading.Thread) -> list[str]:
+    """What it holds, when all that was handed to the loop is done."""
+    end = time.monotonic() + SECONDS
+    while True:
+        held = [
+            name
+            for name, holds in list(node.node.holds.items())
+            for hold in list(holds)
+            if hold.key[1] is thread
+        ]
+        if not held or time.monotonic() > end:
+            return held
+        time.sleep(0)

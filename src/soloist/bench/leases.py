@@ -86,7 +86,9 @@ class Trials:
     def contended(self, lease: float | None) -> float:
         """Entries per second of all."""
         done = self.crew.run(self.jobs(["contend"] * self.processes, lease), self.seconds)
-        return contention(done, self.seconds).entries_per_second
+        if not (rate := contention(done, self.seconds).entries_per_second):
+            raise SoloistError("nobody entered in that time; give more --seconds")
+        return rate
 
     def hand_off(self, lease: float | None) -> float:
         """Microseconds from release in one process to entry in another that has been waiting."""

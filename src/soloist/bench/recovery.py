@@ -110,7 +110,7 @@ class Stage:
             else:
                 self.peers = self._held.enter_context(ports(*self.names))
                 self.folder = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="recovery-")))
-            self.crew = self._held.enter_context(Crew())  # and ended before what it uses
+            self.crew = self._held.enter_context(Crew(quiet=True))  # and ended before what it uses
             for name in self.names:
                 self._start(name)
             for name in self.names:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Coroutine
 from multiprocessing.connection import Connection
@@ -101,7 +100,6 @@ def be_client(system: str, where: str, pipe: Connection) -> None:
 
 async def _serve(make: Callable[[], Client], pipe: Connection) -> None:
     """READY once; ASKING before the lock is asked for, and when it was had after that; GIVE is answered, too."""
-    logging.disable(logging.WARNING)  # that others die is no news here
     client = make()
     await client.open()
     pipe.send(READY)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import random
 import time
@@ -36,12 +35,9 @@ def haunt(
     locks: int,
     tasks: int,
     journal: str,
-    quiet: bool,
     pipe: Connection,
 ) -> None:
     """The process: says its name once its node is started, and its `Tally` when it is asked; `None` ends it."""
-    if quiet:
-        logging.disable(logging.WARNING)
     asyncio.run(_haunt(name, peers, options, locks, tasks, Journal(journal), pipe))
 
 

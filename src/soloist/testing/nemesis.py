@@ -98,7 +98,7 @@ class Nemesis:
         with ExitStack() as held:  # whatever fails, nothing of it is left
             self.folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="nemesis-")))
             self.proxies = held.enter_context(Proxies(self.names, self.seed))
-            self.crew = held.enter_context(Crew())
+            self.crew = held.enter_context(Crew(self.quiet))
             for name in self.names:
                 self._start(name)
             for name in self.names:
@@ -115,7 +115,7 @@ class Nemesis:
         direct = self.proxies.direct if self._direct else self.proxies.peers(name)
         journal = str(self.folder / f"{name}-{self._starts}.journal")
         options = {**self._options, "data_dir": str(self.folder / name)}
-        self.crew.start(name, haunt, name, direct, options, self.locks, self.tasks, journal, self.quiet)
+        self.crew.start(name, haunt, name, direct, options, self.locks, self.tasks, journal)
 
     # What is done.
 

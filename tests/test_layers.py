@@ -22,7 +22,7 @@ IMPORTS = {
     "check": {"core", "algorithms", "views"},
     "net": {"core", "algorithms", "views"},
     "testing": {"core", "children", "net"},
-    "demo": {"algorithms", "testing"},
+    "demo": {"core", "algorithms", "testing"},
     "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check"},
     "bench": {"core", "algorithms", "sim", "check", "net", "testing"},
     "cli": {"core", "algorithms", "durations", "sim", "check", "net", "testing", "demo", "bench", "lab"},

@@ -32,6 +32,9 @@ COMMANDS = {
     "bench start": "--rounds",
     "bench checker": "--repeat",
     "bench locks": "--seconds --rounds --processes",
+    "bench recovery": "--rounds --slow-rounds",
+    "bench nemesis": "--minutes --nodes --lease --kinds",
+    "bench leases": "--rounds --seconds --processes --lease",
     "node --name a": "--grace --config --log-level",
     "run lock true": "--timeout --semaphore --kill-after --config",
 }
@@ -84,6 +87,11 @@ def test_nonsense_is_one_line(
         ("demo --semaphore-algorithm lamport", "lamport"),
         ("bench locks --seconds -1", "--seconds must be from 0.01"),
         ("bench locks nope", "unknown system 'nope'"),
+        ("bench recovery nope", "unknown system 'nope'"),
+        ("bench nemesis --kinds kil", "unknown kind of fault 'kil'; did you mean kill"),
+        ("bench nemesis --nodes 2", "--nodes must be from 3 to 26, not 2"),
+        ("bench nemesis --seed -1", "--seed must be from 0"),
+        ("bench nemesis --kinds ring --direct", "--direct: nothing can be cut without proxies"),
         ("bench checker --repeat 0", "--repeat must be from 1"),
     ],
 )

@@ -203,6 +203,9 @@ def test_a_broken_promise_exits_with_1(
             "bench simulator",
             "bench checker",
             "bench locks",
+            "bench recovery",
+            "bench nemesis",
+            "bench leases",
         ),
     ],
 )

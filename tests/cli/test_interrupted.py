@@ -59,6 +59,9 @@ def busy(process: int) -> bool:
         ("bench checker --repeat 1000", 1),
         ("bench locks naimi-trehel --seconds 60 --processes 2", 3),
         ("demo --nodes 2 --entries 1000000", 4),
+        ("bench nemesis --nodes 3", 4),
+        ("bench recovery --rounds 1000", 4),
+        ("bench leases --rounds 1000", 5),
     ],
 )
 def test_ctrl_c_ends_a_command_with_one_line(line: str, processes: int, tmp_path: Path) -> None:

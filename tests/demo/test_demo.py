@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from soloist.cli import main
-from soloist.demo import outcome
+from soloist.demo import Crash, kill_holder, outcome
 from soloist.testing import Contend, Findings
 
 
 def test_it_says_what_the_witness_saw(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--nodes", "3", "--entries", "20", "--json"]) == 0
-    orders, gpu = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)
+    orders, gpu = found["locks"]
     assert (orders["lock"], orders["capacity"], orders["most_inside"]) == ("orders", 1, 1)
     assert (gpu["lock"], gpu["capacity"], gpu["most_inside"]) == ("gpu", 2, 2)
     for one in (orders, gpu):
@@ -23,6 +24,28 @@ def test_it_says_what_the_witness_saw(capsys: pytest.CaptureFixture[str]) -> Non
         assert one["jain"] == pytest.approx(1)
         assert 0 < one["messages_per_entry"] <= one["bound"]
         assert 0 < one["p50"] <= one["p99"]
+    crash = found["crash"]
+    assert (crash["lock"], crash["killed"], crash["next"]) == ("orders", "node0", "node1")
+    assert crash["fence_after"] > crash["fence_before"] > 0
+    assert crash["seconds"] > 0
+
+
+def test_a_killed_holder_is_shown_step_by_step() -> None:
+    said: list[str] = []
+    crash = kill_holder("orders", {"algorithm": "ricart-agrawala"}, said.append)
+    assert f"kill -9 {crash.process}" in said[2]
+    assert str(crash.fence_before) in said[1]
+    assert str(crash.fence_after) in said[3]
+
+
+def test_a_fence_that_goes_back_is_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("soloist.cli.demo.demonstrate", lambda *rest: [])
+    crash = Crash("orders", "node0", 1, "node1", 0.1, fence_before=7, fence_after=7)
+    monkeypatch.setattr("soloist.cli.demo.kill_holder", lambda *rest: crash)
+    assert main(["demo", "--nodes", "2"]) == 1
+    assert "orders: 7 after 7" in capsys.readouterr().err
 
 
 def test_what_should_not_be_is_its_exit_code(

@@ -47,6 +47,9 @@ class Job(msgspec.Struct, frozen=True):
     tasks: int = 1
     locality: int = 1
     shortcut: bool = True
+    lease: float | None = None
+    data: str | None = None
+    """Where a node with a lease keeps what it must not forget."""
     hold_seconds: float = 0.0
     turn: str = ""
     """A file that says who had the lock last."""
@@ -134,10 +137,16 @@ class Worker:
     async def use(self, job: Job) -> None:
         if job.nodes:
             node = Node(
-                job.where, job.nodes, algorithm=job.system, locality=job.locality, shortcut=job.shortcut
+                job.where,
+                job.nodes,
+                algorithm=job.system,
+                locality=job.locality,
+                shortcut=job.shortcut,
+                lease=job.lease,
+                data_dir=job.data,
             )
             async with node:
-                while node.missing():
+                while node.missing() or not node.epoch:
                     await asyncio.sleep(0.01)
                 callers = [Ours(node.lock(job.lock)) for _ in range(job.tasks)]
 

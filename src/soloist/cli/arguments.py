@@ -63,6 +63,11 @@ Fresh = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")]
 
 
+def at_least(name: str, least: float, value: float, most: float = 1e9) -> None:
+    if not least <= value <= most:
+        raise UsageError(f"{name} must be from {least:g} to {most:g}, not {value:g}")
+
+
 def algorithm_options(texts: Sequence[str] | None) -> dict[str, Any]:
     """`--option key=value`, taken apart."""
     options = {}

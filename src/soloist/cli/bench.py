@@ -13,16 +13,13 @@ from soloist.bench import lock_memory
 from soloist.bench import locks as locks_bench
 from soloist.bench import simulator as simulator_bench
 from soloist.bench import start as start_bench
-from soloist.cli.arguments import Json
+from soloist.cli.arguments import Json, at_least
+from soloist.cli.bench_crashes import leases, nemesis, recovery
 from soloist.cli.output import print_json, print_table, progress_bar
-from soloist.core import UsageError
 
 bench = typer.Typer(help="Our speed beside that of others, in one run, as ratios.", no_args_is_help=True)
-
-
-def at_least(name: str, least: float, value: float, most: float = 1e9) -> None:
-    if not least <= value <= most:
-        raise UsageError(f"{name} must be from {least:g} to {most:g}, not {value:g}")
+for command in (recovery, nemesis, leases):
+    bench.command()(command)
 
 
 @bench.command()

@@ -13,7 +13,7 @@ from soloist.algorithms import find
 from soloist.cli.arguments import Json
 from soloist.cli.output import number, print_json, print_table, print_text, progress_bar
 from soloist.core import PropertyViolated, UsageError
-from soloist.demo import Outcome, demonstrate
+from soloist.demo import Outcome, demonstrate, kill_holder
 from soloist.net import Node
 from soloist.testing import Contend
 
@@ -35,7 +35,8 @@ def demo(
     """Start a real cluster on this machine, let it contend, and prove exclusion from outside.
 
     Every node is a process; they talk TCP on loopback and share a lock and a semaphore of 2, with no lock server. A
-    witness, a process of its own, is told of each entry and exit. Exit code 1 if it saw what should not be.
+    witness, a process of its own, is told of each entry and exit. Then a process that holds the lock is killed: how
+    long it takes until the next one is in, and with which fence. Exit code 1 if something was seen that should not be.
 
     Examples:
 
@@ -61,10 +62,20 @@ def demo(
         print()
     with progress_bar("entries", json) as progress:
         outcomes = demonstrate(nodes, jobs, options, lambda lock, done, total: progress(done, total))
-    print_json(outcomes) if json else print_outcomes(outcomes)
-    for outcome in outcomes:
-        if outcome.problems:
-            raise PropertyViolated("exclusion", f"{outcome.lock}: {outcome.problems[0]}")
+    wrong = next((outcome for outcome in outcomes if outcome.problems), None)
+    if not json:
+        print_outcomes(outcomes)
+        print()
+    say = (lambda line: None) if json else print_text
+    crash = None if wrong else kill_holder("orders", options, say)
+    if json:
+        print_json({"locks": outcomes, "crash": crash})
+    if wrong:
+        raise PropertyViolated("exclusion", f"{wrong.lock}: {wrong.problems[0]}")
+    if crash and crash.fence_after <= crash.fence_before:
+        raise PropertyViolated("fence", f"{crash.lock}: {crash.fence_after} after {crash.fence_before}")
+    if not json:
+        print_next(program())
 
 
 def print_outcomes(outcomes: list[Outcome]) -> None:
@@ -88,7 +99,6 @@ def print_outcomes(outcomes: list[Outcome]) -> None:
         for o in outcomes
     ]
     print_table("Seen by the witness", columns, rows)
-    print_next(program())
 
 
 def print_next(soloist: str) -> None:

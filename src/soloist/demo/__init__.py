@@ -1,12 +1,14 @@
 """The demonstration: a real cluster on this machine, a real lock, a real witness.
 
 Each node is a process of its own; they talk TCP on loopback. All of them contend for a lock, then for a semaphore, and
-report every entry and exit to another process, which proves that never more were inside than may be.
+report every entry and exit to another process, which proves that never more were inside than may be. Then, in a small
+cluster with leases, whoever holds the lock is killed.
 """
 
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -14,7 +16,9 @@ from typing import Any
 import msgspec
 
 from soloist.algorithms import find
+from soloist.core import SoloistError
 from soloist.testing import Contend, Findings, Workers
+from soloist.testing.worker import Grab
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -33,6 +37,25 @@ class Outcome(msgspec.Struct, frozen=True):
     jain: float
     most_inside: int
     problems: list[str]
+
+
+LEASE = 2.0
+"""Seconds."""
+WAITING_SECONDS = 0.3
+"""Until whoever asks for the lock is waiting for it, for certain enough."""
+
+
+class Crash(msgspec.Struct, frozen=True):
+    """What came of killing the holder of a lock."""
+
+    lock: str
+    killed: str
+    process: int
+    next: str
+    seconds: float
+    """From kill -9 until the next one was in."""
+    fence_before: int
+    fence_after: int
 
 
 def demonstrate(
@@ -77,3 +100,27 @@ def _bound(name: str, nodes: int, capacity: int) -> float:
     """A node has one site for a lock, and K for a semaphore of K."""
     card = find(name)
     return card.bound(card.size(nodes * capacity, capacity))
+
+
+def kill_holder(lock: str, options: dict[str, Any], say: Callable[[str], None] = lambda line: None) -> Crash:
+    """Three nodes with leases: one holds the lock, another waits; the first is killed. Each step is said."""
+    killed, waiting, third = names = ["node0", "node1", "node2"]
+    say(f"Now a crash. {killed}, {waiting} and {third} share the lock `{lock}`, with a lease of {LEASE:g} s.")
+    with Workers(names, lease=LEASE, shortcut=True, quiet=True, **options) as workers:
+        before = workers.grab(killed, lock)[lock]
+        if not isinstance(before, int):
+            raise SoloistError(f"{killed} was not let in: {before}")
+        process = workers.pid(killed)
+        say(f"{killed} is inside, with the fence {before}; {waiting} waits.")
+        workers.tell(waiting, Grab((lock,)))
+        time.sleep(WAITING_SECONDS)
+        say(f"kill -9 {process}, which is {killed}.")
+        began = time.monotonic()
+        workers.kill(killed)
+        after = workers.hear(waiting)[lock]
+        seconds = time.monotonic() - began
+        if not isinstance(after, int):
+            raise SoloistError(f"{waiting} was not let in: {after}")
+        say(f"{waiting} is inside after {seconds * 1000:.0f} ms, with the fence {after}.")
+        workers.free(waiting, lock)
+    return Crash(lock, killed, process, waiting, seconds, before, after)

@@ -7,6 +7,7 @@ crew ends, not when this process is killed, not even those that are paused then.
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import os
 import signal
@@ -44,9 +45,13 @@ class _Hand(msgspec.Struct):
 
 
 class Crew:
-    """Processes by name. To be started in a thread that lives as long as they shall: they die with it."""
+    """Processes by name. To be started in a thread that lives as long as they shall: they die with it.
 
-    def __init__(self) -> None:
+    `quiet`: none of them warns of what befalls the others.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
         self._context = multiprocessing.get_context("spawn")
         self._hands: dict[str, _Hand] = {}
 
@@ -56,7 +61,7 @@ class Crew:
             raise UsageError(f"{name} runs already")
         ours, theirs = self._context.Pipe()
         process = self._context.Process(
-            target=_live, args=(target, arguments, theirs), name=name, daemon=True
+            target=_live, args=(target, arguments, theirs, self._quiet), name=name, daemon=True
         )
         with deaf():
             process.start()
@@ -161,8 +166,10 @@ class Crew:
         self.stop()
 
 
-def _live(target: Target, arguments: tuple[Any, ...], pipe: Connection) -> None:
+def _live(target: Target, arguments: tuple[Any, ...], pipe: Connection, quiet: bool) -> None:
     """The whole life of a process."""
+    if quiet:
+        logging.disable(logging.WARNING)
     with obedient():
         die_with_parent()
         try:

@@ -9,6 +9,7 @@ import itertools
 import random
 import tempfile
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -25,6 +26,8 @@ from soloist.testing.waiting import until
 
 Kind = Literal["kill", "pause", "split", "one-way", "ring"]
 KINDS: tuple[Kind, ...] = ("kill", "pause", "split", "one-way", "ring")
+UNCUT: tuple[Kind, ...] = ("kill", "pause")
+"""Those that need no proxies."""
 SLACK_SECONDS = 1.0
 """Beyond a lease, until a lock that a fault has touched is entered again."""
 
@@ -34,6 +37,8 @@ class Fault(msgspec.Struct, frozen=True):
 
     at: float
     what: str
+    kind: Kind | None = None
+    """None: it has ended."""
 
 
 class Judgement(msgspec.Struct):
@@ -69,30 +74,37 @@ class Nemesis:
         kinds: Sequence[Kind] = KINDS,
         every: tuple[float, float] = (3.0, 5.0),
         direct: bool = False,
+        quiet: bool = False,
         **options: Any,
     ) -> None:
-        """`direct`: without proxies, so that nodes of one host know at once of each other's end; nothing can be cut."""
+        """`direct`: without proxies, so that nodes of one host know at once of each other's end; nothing can be cut.
+
+        `quiet`: the nodes warn nobody of what befalls them.
+        """
         self.names, self.seed, self.lease = list(names), seed, lease
         self.locks, self.tasks, self.every = locks, tasks, every
-        self.kinds = [kind for kind in kinds if not direct or kind in ("kill", "pause")]
+        self.kinds = [kind for kind in kinds if not direct or kind in UNCUT]
+        self.quiet = quiet
         self.draw = random.Random(seed)
         self.faults: list[Fault] = []
-        self.dead = Tally()
-        """What those had done who were killed, as far as they were asked."""
+        self.dead: list[Tally] = []
+        """What those had done who were killed."""
         self._options = {"cluster": "nemesis", "lease": lease, "shortcut": direct, **options}
         self._direct = direct
         self._held = ExitStack()
         self._starts = 0
 
     def __enter__(self) -> Nemesis:
-        self.folder = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="nemesis-")))
-        self.proxies = self._held.enter_context(Proxies(self.names, self.seed))
-        self.crew = self._held.enter_context(Crew())
-        for name in self.names:
-            self._start(name)
-        for name in self.names:
-            self.crew.hear(name)
-        until(lambda: all(self._tally(name).epoch for name in self.names), "the cluster has begun")
+        with ExitStack() as held:  # whatever fails, nothing of it is left
+            self.folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="nemesis-")))
+            self.proxies = held.enter_context(Proxies(self.names, self.seed))
+            self.crew = held.enter_context(Crew(self.quiet))
+            for name in self.names:
+                self._start(name)
+            for name in self.names:
+                self.crew.hear(name)
+            until(lambda: all(self._tally(name).epoch for name in self.names), "the cluster has begun")
+            self._held = held.pop_all()
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -116,19 +128,21 @@ class Nemesis:
             time.sleep(self.draw.uniform(*self.every))
         time.sleep(self.lease + SLACK_SECONDS)
         ended = time.monotonic()
-        tallies = [self._tally(name) for name in self.names]
+        tallies = [*self.dead, *(self._tally(name) for name in self.names)]
         return self._judge(began, ended, tallies)
 
     def _tally(self, name: str) -> Tally:
         found: Tally = self.crew.ask(name, "tally")
         return found
 
-    def _note(self, what: str) -> None:
-        self.faults.append(Fault(time.monotonic(), what))
+    def _note(self, what: str, kind: Kind | None = None) -> None:
+        self.faults.append(Fault(time.monotonic(), what, kind))
 
     def _kill(self) -> None:
         name = self.draw.choice(self.names)
-        self._note(f"kill {name}")
+        self.dead.append(self._tally(name))
+        time.sleep(self.draw.uniform(0, 0.02))  # or it would always die just after it was asked
+        self._note(f"kill {name}", "kill")
         self.crew.kill(name)
         time.sleep(self.draw.choice((0.1, 0.5, 1.5 * self.lease)))
         self._start(name)
@@ -138,7 +152,7 @@ class Nemesis:
     def _pause(self) -> None:
         name = self.draw.choice(self.names)
         leases = self.draw.choice((0.5, 1, 1.5, 3))
-        self._note(f"pause {name} for {leases:g} leases")
+        self._note(f"pause {name} for {leases:g} leases", "pause")
         self.crew.pause(name)
         time.sleep(leases * self.lease)
         self.crew.resume(name)
@@ -146,17 +160,19 @@ class Nemesis:
 
     def _split(self) -> None:
         few = self.draw.sample(self.names, self.draw.randint(1, (len(self.names) - 1) // 2))
-        self._cut(f"{', '.join(few)} alone", lambda: self.proxies.split(few, set(self.names) - set(few)))
+        self._cut(
+            "split", f"{', '.join(few)} alone", lambda: self.proxies.split(few, set(self.names) - set(few))
+        )
 
     def _one_way(self) -> None:
         a, b = self.draw.sample(self.names, 2)
-        self._cut(f"{a} is not heard by {b}", lambda: self.proxies.cut_one_way(a, b))
+        self._cut("one-way", f"{a} is not heard by {b}", lambda: self.proxies.cut_one_way(a, b))
 
     def _ring(self) -> None:
-        self._cut("a ring", self.proxies.ring)
+        self._cut("ring", "a ring", self.proxies.ring)
 
-    def _cut(self, what: str, cut: Callable[[], None]) -> None:
-        self._note(what)
+    def _cut(self, kind: Kind, what: str, cut: Callable[[], None]) -> None:
+        self._note(what, kind)
         cut()
         time.sleep(self.draw.choice((0.5, 1.5, 3)) * self.lease)
         self.proxies.heal()
@@ -194,11 +210,12 @@ class Nemesis:
             mine = [entry for entry in entries if entry.lock == lock]
             times = sorted([began, *(e.since for e in mine), *(e.until for e in mine), ended])
             for before, after in itertools.pairwise(times):
-                touched = [fault for fault in self.faults if before <= fault.at <= after]
-                since = max([before, *(fault.at for fault in touched)])
+                last = bisect_right(self.faults, after, key=lambda fault: fault.at) - 1
+                touched = last >= 0 and self.faults[last].at >= before
+                since = self.faults[last].at if touched else before
                 if touched:
                     worst = max(worst, after - since)
                 if after - since > self.lease + SLACK_SECONDS:
-                    why = touched[-1].what if touched else "nothing"
+                    why = self.faults[last].what if touched else "nothing"
                     late.append(f"lock {lock}: not entered for {after - since:.2f} s after: {why}")
         return worst, late

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Self
@@ -21,6 +22,7 @@ class Workers(Crew):
     """Real processes that talk TCP on loopback, started with `with`. Options are those of `Node`.
 
     `peers` says what each takes for the addresses of all, as `Proxies.peers` does; without it they talk directly.
+    With a `lease`, what each must not forget is in a folder of its own, which goes away at the end.
     `remember`: the witness keeps the order of all entries.
     """
 
@@ -30,13 +32,15 @@ class Workers(Crew):
         *,
         peers: Callable[[str], Mapping[str, str]] | None = None,
         remember: bool = False,
+        quiet: bool = False,
         **options: Any,
     ) -> None:
-        super().__init__()
+        super().__init__(quiet)
         self.nodes = list(names)
         self.options = {"cluster": "testing", "shortcut": False, **options}
         self._peers, self._remember = peers, remember
         self._held = ExitStack()
+        self._folder: str | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -46,7 +50,7 @@ class Workers(Crew):
             self.start(WITNESS, attend, self._remember)
             self.witness: tuple[str, int] = self.hear(WITNESS)
             for name in self.nodes:
-                self.start(name, work, name, dict(self._peers(name)), self.options, self.witness)
+                self.start(name, work, name, dict(self._peers(name)), self._options(name), self.witness)
             for name in self.nodes:
                 self.hear(name)
             self.meet()
@@ -54,6 +58,13 @@ class Workers(Crew):
             self.__exit__(type(error))
             raise
         return self
+
+    def _options(self, name: str) -> dict[str, Any]:
+        if self.options.get("lease") is None or "data_dir" in self.options:
+            return self.options
+        if self._folder is None:
+            self._folder = self._held.enter_context(tempfile.TemporaryDirectory(prefix="soloist-"))
+        return {**self.options, "data_dir": f"{self._folder}/{name}"}
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         super().__exit__(kind, *error)

@@ -257,7 +257,8 @@ class Council:
         member = self.member
         if member.view is None and not member.ended and self.hearing.may_join(now):
             self._ask_to_join()
-        if now >= self.renew_at:
+        # Without a lease the voters may not have had our view when they were asked: do not let callers wait for it.
+        if now >= self.renew_at or (member.view and not self.leased):
             self._renew()
             for peer in self.pulse.peers():  # whoever has nothing to say to a peer says just that
                 self._parcels.setdefault(peer, [])

@@ -1,0 +1,40 @@
+"""The thread that agrees with the others, alone: what it does without anybody to answer."""
+
+from __future__ import annotations
+
+from soloist.net.member.clock import lease_clock
+from soloist.net.member.council import Council
+from soloist.net.member.votes import MemoryVotes
+from soloist.testing import until
+from soloist.views import Lease, Node, View
+
+HOUR = 3600.0
+
+
+class Deaf:
+    """Whoever is told, and does not mind."""
+
+    def activated(self, view: View) -> None: ...
+    def lost(self, lock: str, fence: int) -> None: ...
+    def dropped(self, view: View) -> None: ...
+    def renewed(self) -> None: ...
+    def starving(self, why: str) -> None: ...
+
+
+def test_a_member_without_a_lease_asks_for_it_again_soon() -> None:
+    """The voters may not have had the view yet when it first asked: callers would wait for a third of a lease."""
+    here, votes = Node("a", "1" * 32, "a:1"), MemoryVotes("test", "a")
+    others = [Node(name, name * 32, f"{name}:1") for name in "bc"]
+    council = Council(here, votes, lease_clock(), Deaf())
+    view = View(
+        epoch=1,
+        voters=(votes.file.voter, "b#1", "c#1"),
+        members=(here, *others),
+        lease=Lease(HOUR, drift=0.01, margin=1.0),
+    )
+    council.start()
+    try:
+        council.born(view)
+        until(lambda: council.member.number >= 4, "it asks again and again")
+    finally:
+        council.close()

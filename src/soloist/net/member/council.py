@@ -283,7 +283,7 @@ class Council:
         member = self.member
         if member.view is None and not member.ended and self._may_join(now):
             self._ask_to_join()
-        if now >= self.renew_at:
+        if now >= self.renew_at or not self.leased:  # what was said to voters that we had not met is lost
             self._renew()
             for peer in self.pulse.peers():  # whoever has nothing to say to a peer says just that
                 self._parcels.setdefault(peer, [])

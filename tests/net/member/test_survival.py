@@ -178,7 +178,7 @@ def test_a_holder_that_is_stopped_for_half_a_lease_keeps_its_lock() -> None:
 
 
 async def hang(worker: Worker, seconds: float) -> None:
-    time.sleep(seconds)  # noqa: ASYNC251
+    time.sleep(seconds)
 
 
 async def keep_the_interpreter(worker: Worker, seconds: float) -> None:

@@ -324,6 +324,8 @@ class Council:
         if self.left_out is None:
             return True
         view, since = self.left_out
+        if self.voter and self.voter.view and self.voter.view.epoch > view.epoch:
+            view = self.voter.view  # of those who were in the way some may be out by now
         others = [node.name for node in view.members if node.name != self.name]
         return all(self.heard_by.get(name) for name in others) or now - since > 10 * view.lease.length
 
@@ -419,6 +421,8 @@ class Council:
             raise ProtocolError(f"{peer} speaks as another incarnation than it was met as")
         self.heard_at[peer] = self.clock()
         self.heard_by[peer] = self.name in parcel.hears
+        if not self.heard_by[peer]:  # it shall hear us, and that it is heard, before the next renewal
+            self._parcels.setdefault(peer, [])
         self._step(lambda: self._take(parcel))
 
     def _take(self, parcel: Parcel) -> None:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from soloist.net.engine.ticket import FENCE_BITS, Ticket
+from soloist.net.engine.ticket import Ticket
 from soloist.net.member.clock import Clock
 from soloist.views import Member
-
-_COUNTER = (1 << FENCE_BITS) - 1
 
 
 class Gate:
@@ -54,7 +52,10 @@ class Gate:
 
 
 def place(capacity: int, ticket: Ticket) -> int:
-    """Which of a lock's places a hold has; below 0 if the algorithm does not tell, and then a number of its own."""
+    """Which of a lock's places a hold has; below 0 if the algorithm does not tell, and then a number of its own.
+
+    Of the whole fence: its counter begins anew in each epoch, while holds of earlier ones go on.
+    """
     if capacity == 1:
         return 0
-    return ticket.slot if ticket.slot is not None else -(ticket.fence & _COUNTER)
+    return ticket.slot if ticket.slot is not None else -ticket.fence

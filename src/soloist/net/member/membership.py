@@ -52,8 +52,10 @@ class Membership(Beginning):
         clock: Clock,
         board: Switchboard,
         transport: Transport,
-        previous: str = "",
+        data: DataDirectory | None = None,
     ) -> None:
+        self.data = data
+        previous = data.previous if data else ""
         self.lease, self.address, self.board, self.transport = lease, address, board, transport
         self.known: dict[str, Who] = {}
         """Those whom we have met, as they were then."""
@@ -190,6 +192,9 @@ class Membership(Beginning):
         self.open, self.joining = False, True
         self.callers += waiting
         self.who = msgspec.structs.replace(self.who, incarnation=incarnation())
+        if self.data:
+            with suppress(OSError):  # then its next start proves nothing, and the lease decides
+                self.data.become(self.who.incarnation)
         self.birth = Birth(self.who.node, self.who.members, self.birth.met[self.who.node])
         self.council.become(Node(self.who.node, self.who.incarnation, self.address))
         self.transport.begin_again()
@@ -250,5 +255,4 @@ def begin_membership(
 ) -> Membership:
     """Once the data directory, if there is one, is open: what it says of the past decides how this begins."""
     votes: Votes = DiskVotes(data, peers) if data else MemoryVotes(who.cluster, who.node)
-    previous = data.previous if data else ""
-    return Membership(who, lease, peers[who.node], votes, lease_clock(), board, transport, previous)
+    return Membership(who, lease, peers[who.node], votes, lease_clock(), board, transport, data)

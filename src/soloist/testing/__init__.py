@@ -5,7 +5,7 @@ overlaps and fences; `FaultProxy` and `Proxies`, which cut, stop and delay conne
 waits for something to be so. It needs no test framework.
 """
 
-from soloist.testing.clusters import connected, memory_cluster, memory_nodes, started, tcp_cluster
+from soloist.testing.clusters import connected, crash, memory_cluster, memory_nodes, started, tcp_cluster
 from soloist.testing.crew import Crew
 from soloist.testing.ports import free_ports, ports
 from soloist.testing.proxies import Proxies
@@ -13,23 +13,27 @@ from soloist.testing.proxy import FaultProxy
 from soloist.testing.testimony import BlockingTestimony, Testimony, WitnessServer
 from soloist.testing.waiting import eventually, until
 from soloist.testing.witness import Findings, Report, Witness
-from soloist.testing.worker import Contend, Done
+from soloist.testing.worker import Contend, Do, Done, Grab, Worker
 from soloist.testing.workers import Workers
 
 __all__ = [
     "BlockingTestimony",
     "Contend",
     "Crew",
+    "Do",
     "Done",
     "FaultProxy",
     "Findings",
+    "Grab",
     "Proxies",
     "Report",
     "Testimony",
     "Witness",
     "WitnessServer",
+    "Worker",
     "Workers",
     "connected",
+    "crash",
     "eventually",
     "free_ports",
     "memory_cluster",

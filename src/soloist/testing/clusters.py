@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from soloist.net import MemoryHub, Node
+from soloist.core import UsageError
+from soloist.net import MemoryHub, Node, registry
+from soloist.net.member.membership import Membership
 from soloist.testing.ports import ports
 from soloist.testing.waiting import eventually
 
@@ -50,3 +52,23 @@ async def tcp_cluster(
 async def connected(*nodes: Node) -> None:
     """Wait until none of them misses a peer."""
     await eventually(lambda: not any(node.missing() for node in nodes), "all are connected")
+
+
+async def crash(node: Node, *others: Node) -> None:
+    """Let a node with a lease vanish as if its process had been killed: it says nothing more, not even goodbye.
+
+    Those others get the proof of it; without, its lease is waited for.
+    """
+    gone = _membership(node)
+    gone.close()
+    node.closed, node.usable = True, False
+    registry.leave(node)
+    await node.transport.close()
+    for other in others:
+        _membership(other).council.dead(gone.who.incarnation, "it crashed")
+
+
+def _membership(node: Node) -> Membership:
+    if not isinstance(node.beginning, Membership):
+        raise UsageError(f"{node.name!r} has no lease, or is not started")
+    return node.beginning

@@ -113,6 +113,13 @@ class Crew:
         process.kill()
         process.join()
 
+    def end(self, name: str) -> None:
+        """Ask it to end, and wait until it has."""
+        self.tell(name, None)
+        self._hand(name).process.join(PATIENCE)
+        if self.alive(name):
+            raise SoloistError(f"{name} has not ended for {PATIENCE:g} s")
+
     def pause(self, name: str) -> None:
         """SIGSTOP. When this returns, none of its threads runs."""
         self._signal(name, signal.SIGSTOP)

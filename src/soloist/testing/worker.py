@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -23,6 +23,8 @@ MESSAGES = "messages"
 """How many its node has sent."""
 HALT = "halt"
 """Enter no more, although the job says so."""
+HELD = "held"
+"""For each lock that it took by `Grab` and has not given back: its fence, or in words why it is lost."""
 
 
 class Contend(msgspec.Struct, frozen=True):
@@ -58,27 +60,42 @@ class Free(msgspec.Struct, frozen=True):
     locks: tuple[str, ...]
 
 
+class Do(msgspec.Struct, frozen=True):
+    """Await `work(worker, *arguments)`, a function that can be imported; the answer is what that gives."""
+
+    work: Callable[..., Awaitable[Any]]
+    arguments: tuple[Any, ...] = ()
+
+
 def work(
     name: str,
     peers: Mapping[str, str],
     options: Mapping[str, Any],
     witness: tuple[str, int] | None,
+    before: Callable[[], None] | None,
     pipe: Connection,
 ) -> None:
-    """The process. It says its name when its node is started. Without a witness nobody is told of its visits."""
+    """The process. It says its name when its node is started; `before` is called before there is one.
+
+    Without a witness nobody is told of its visits.
+    """
+    if before:
+        before()
 
     async def main() -> None:
         testimony = await Testimony.to(witness) if witness else None
         async with Node(name, dict(peers), **options) as node:
             pipe.send(name)
-            await _Worker(node, testimony, pipe).serve()
+            await Worker(node, testimony, pipe).serve()
         if testimony:
             await testimony.close()
 
     asyncio.run(main())
 
 
-class _Worker:
+class Worker:
+    """What a function that is given to `Do` may use: the node, and the holds by the names of their locks."""
+
     def __init__(self, node: Node, testimony: Testimony | None, pipe: Connection) -> None:
         self.node, self.testimony, self.pipe = node, testimony, pipe
         self.told: asyncio.Queue[Any] = asyncio.Queue()
@@ -112,6 +129,10 @@ class _Worker:
             return dict(zip(command.locks, found, strict=True))
         if isinstance(command, Free):
             return {lock: await self._free(lock) for lock in command.locks}
+        if isinstance(command, Do):
+            return await command.work(self, *command.arguments)
+        if command == HELD:
+            return {lock: _state(hold) for lock, hold in self.holds.items()}
         if command == MEET:
             await connected(self.node)
             return MEET
@@ -159,3 +180,11 @@ class _Worker:
         await self._tell(Report("exit" if hold.valid else "lost", lock, 1, self.node.name, hold.fence))
         await hold.release()
         return hold.fence
+
+
+def _state(hold: Hold) -> int | str:
+    try:
+        hold.check()
+    except LockError as error:
+        return f"{type(error).__name__}: {error}"
+    return hold.fence

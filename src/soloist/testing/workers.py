@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Self
 
 from soloist.core import SoloistError
@@ -13,7 +15,7 @@ from soloist.testing.ports import ports
 from soloist.testing.testimony import attend
 from soloist.testing.waiting import PATIENCE
 from soloist.testing.witness import Findings
-from soloist.testing.worker import HALT, MEET, MESSAGES, Contend, Done, Free, Grab, work
+from soloist.testing.worker import HALT, HELD, MEET, MESSAGES, Contend, Do, Done, Free, Grab, work
 
 WITNESS = "witness"
 
@@ -22,8 +24,8 @@ class Workers(Crew):
     """Real processes that talk TCP on loopback, started with `with`. Options are those of `Node`.
 
     `peers` says what each takes for the addresses of all, as `Proxies.peers` does; without it they talk directly.
-    With a `lease`, what each must not forget is in a folder of its own, which goes away at the end.
-    `remember`: the witness keeps the order of all entries.
+    `remember`: the witness keeps the order of all entries. With a `lease` each node has a data directory of its own, for as
+    long as the crew is together. `before` is called in each process before it makes its node.
     """
 
     def __init__(
@@ -33,24 +35,26 @@ class Workers(Crew):
         peers: Callable[[str], Mapping[str, str]] | None = None,
         remember: bool = False,
         quiet: bool = False,
+        before: Callable[[], None] | None = None,
         **options: Any,
     ) -> None:
         super().__init__(quiet)
         self.nodes = list(names)
         self.options = {"cluster": "testing", "shortcut": False, **options}
-        self._peers, self._remember = peers, remember
+        self._peers, self._remember, self._before = peers, remember, before
         self._held = ExitStack()
-        self._folder: str | None = None
 
     def __enter__(self) -> Self:
         try:
             if not self._peers:
                 direct = self._held.enter_context(ports(*self.nodes))
                 self._peers = lambda name: direct
+            if self.options.get("lease") is not None:
+                self.folder = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="workers-")))
             self.start(WITNESS, attend, self._remember)
             self.witness: tuple[str, int] = self.hear(WITNESS)
             for name in self.nodes:
-                self.start(name, work, name, dict(self._peers(name)), self._options(name), self.witness)
+                self.hire(name)
             for name in self.nodes:
                 self.hear(name)
             self.meet()
@@ -59,16 +63,17 @@ class Workers(Crew):
             raise
         return self
 
-    def _options(self, name: str) -> dict[str, Any]:
-        if self.options.get("lease") is None or "data_dir" in self.options:
-            return self.options
-        if self._folder is None:
-            self._folder = self._held.enter_context(tempfile.TemporaryDirectory(prefix="soloist-"))
-        return {**self.options, "data_dir": f"{self._folder}/{name}"}
-
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         super().__exit__(kind, *error)
         self._held.close()
+
+    def hire(self, name: str, **options: Any) -> None:
+        """Start that worker, with options of its own if need be; it says its name once its node is started."""
+        assert self._peers
+        if self.options.get("lease") is not None:
+            options = {"data_dir": str(self.folder / name), **options}
+        given = {**self.options, **options}
+        self.start(name, work, name, dict(self._peers(name)), given, self.witness, self._before)
 
     def meet(self) -> None:
         """Wait until each is connected with all."""
@@ -78,6 +83,11 @@ class Workers(Crew):
         """Kill it if it lives, and start it again; returns when its node is started."""
         super().restart(name)
         self.hear(name)
+
+    def forget(self, name: str) -> None:
+        """Kill it if it lives, and remove its data directory."""
+        self.kill(name)
+        shutil.rmtree(self.folder / name)
 
     def contend(
         self, job: Contend, progress: Callable[[int, int], None] = lambda done, total: None
@@ -121,6 +131,15 @@ class Workers(Crew):
         """Let it give them back."""
         found: dict[str, int] = self.ask(name, Free(locks))
         return found
+
+    def held(self, name: str) -> dict[str, int | str]:
+        """What it has grabbed and not given back: for each its fence, or in words why it is lost."""
+        found: dict[str, int | str] = self.ask(name, HELD)
+        return found
+
+    def do(self, name: str, work: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
+        """Let one await `work(worker, *arguments)`, and give what that gives."""
+        return self.ask(name, Do(work, arguments))
 
     def messages(self) -> int:
         """How many all nodes have sent."""

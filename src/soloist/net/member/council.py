@@ -255,7 +255,7 @@ class Council:
     def _beat(self) -> None:
         now = self.clock()
         member = self.member
-        if member.view is None and not member.ended and self.hearing.may_join(now):
+        if member.view is None and not member.ended and self.hearing.may_join(self.newest_view, now):
             self._ask_to_join()
         # Without a lease the voters may not have had our view when they were asked: do not let callers wait for it.
         if now >= self.renew_at or (member.view and not self.leased):
@@ -318,6 +318,8 @@ class Council:
         if parcel.incarnation != self.hearing.incarnations.get(peer):
             raise ProtocolError(f"{peer} speaks as another incarnation than it was met as")
         self.hearing.heard(peer, parcel.hears, self.clock())
+        if not self.hearing.heard_by[peer]:  # it shall hear us, and that it is heard, before the next renewal
+            self._parcels.setdefault(peer, [])
         self._step(lambda: self._take(parcel))
 
     def _take(self, parcel: Parcel) -> None:

@@ -14,11 +14,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from soloist.net.engine.ticket import FENCE_BITS, Ticket
+from soloist.net.engine.ticket import Ticket
 from soloist.net.member.clock import Clock
 from soloist.views import Holder, Member
 
-_COUNTER = (1 << FENCE_BITS) - 1
 CLOSED = -2
 """No epoch is this one, and neither is that of a member without a view."""
 
@@ -85,5 +84,8 @@ class Gate:
 
 
 def place(ticket: Ticket) -> int:
-    """Which of a semaphore's places a hold has; below 0 if the algorithm does not tell, and then a number of its own."""
-    return ticket.slot if ticket.slot is not None else -(ticket.fence & _COUNTER)
+    """Which of a semaphore's places a hold has; below 0 if the algorithm does not tell, and then a number of its own.
+
+    Of the whole fence: its counter begins anew in each epoch, while holds of earlier ones go on.
+    """
+    return ticket.slot if ticket.slot is not None else -ticket.fence

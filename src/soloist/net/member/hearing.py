@@ -50,10 +50,12 @@ class Hearing:
         """At the earliest, when it became a member; or another one of that name may be meant."""
         return max(self.heard_at.get(node.name, 0.0), self.fellows.get(node.incarnation, 0.0))
 
-    def may_join(self, now: float) -> bool:
+    def may_join(self, newest: View | None, now: float) -> bool:
         """Who was left out because somebody does not hear it comes back when everybody does; or tries again, some day."""
         if self.left_out is None:
             return True
         view, since = self.left_out
+        if newest and newest.epoch > view.epoch:
+            view = newest  # of those who were in the way some may be out by now
         others = [node.name for node in view.members if node.name != self.name]
         return all(self.heard_by.get(name) for name in others) or now - since > 10 * view.lease.length

@@ -56,9 +56,11 @@ class Membership(Beginning):
         clock: Clock,
         board: Switchboard,
         transport: Transport,
-        previous: str = "",
+        data: DataDirectory | None = None,
         sentinel: bool = True,
     ) -> None:
+        self.data = data
+        previous = data.previous if data and not who.serves else ""
         self.lease, self.board, self.transport = lease, board, transport
         self.address, self.addresses = addresses[who.node], addresses
         self.known: dict[str, Who] = {}
@@ -229,6 +231,9 @@ class Membership(Beginning):
         self.open, self.joining = False, True
         self.callers += waiting
         self.who = msgspec.structs.replace(self.who, incarnation=incarnation())
+        if self.data:
+            with suppress(OSError):  # then its next start proves nothing, and the lease decides
+                self.data.become(self.who.incarnation)
         self.birth = Birth(self.who.node, self.who.members, self.birth.met[self.who.node])
         self.council.become(Node(self.who.node, self.who.incarnation, self.address))
         self.transport.begin_again()
@@ -314,6 +319,5 @@ def begin_membership(
 ) -> Membership:
     """Once the data directory, if there is one, is open: what it says of the past decides how this begins."""
     votes: Votes = DiskVotes(data, peers) if data else MemoryVotes(who.cluster, who.node)
-    previous = data.previous if data and not who.serves else ""
     wanted = sentinel and not who.serves  # who uses our locks goes on when we have ended
-    return Membership(who, lease, peers, votes, lease_clock(), board, transport, previous, wanted)
+    return Membership(who, lease, peers, votes, lease_clock(), board, transport, data, wanted)

@@ -19,6 +19,7 @@ import msgspec
 
 from soloist.core import UsageError
 from soloist.net.engine.ticket import FENCE_BITS
+from soloist.net.member.place import Place
 
 _BEGINNING = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp()) * 1000
 MAX_EPOCH = (1 << 63 - FENCE_BITS) - 1
@@ -49,6 +50,8 @@ class _Stored(msgspec.Struct, frozen=True):
     epoch: int
     incarnation: str = ""
     """Of the process that had the directory last."""
+    place: Place | None = None
+    """Where the directory's `lock` lay then."""
 
 
 class DataDirectory:
@@ -60,7 +63,9 @@ class DataDirectory:
         self.file = self.path / "epoch.json"
         self._locked: int | None = None
         self.previous = self.incarnation = ""
-        """Of the process that had it before, which has ended; and of the one that has it."""
+        """Of the process that had it before, which has ended; and of the one that has it.
+
+        A copy of a directory proves nothing: whoever has the original may be alive."""
 
     def open(self) -> int:
         """Take it. Gives the fence below all those of the next epoch."""
@@ -68,7 +73,7 @@ class DataDirectory:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock()
             stored = self._read()
-            self.previous = stored.incarnation
+            self.previous = stored.incarnation if self._is_original(stored) else ""
             self.incarnation = self.incarnation or stored.incarnation
             self._write(stored.epoch)  # to know now, and not when it matters, whether it can be written
         except OSError as error:
@@ -84,6 +89,11 @@ class DataDirectory:
     def store(self, epoch: int) -> None:
         """Before anybody is let in: from now on the next start takes a higher one. May raise OSError."""
         self._write(epoch)
+
+    def become(self, incarnation: str) -> None:
+        """This process goes on as another incarnation. May raise OSError."""
+        self.incarnation = incarnation
+        self._write(self._read().epoch)
 
     def close(self) -> None:
         if self._locked is not None:
@@ -104,6 +114,10 @@ class DataDirectory:
                 raise
             raise UsageError(f"data_dir: {self.path} is in use by another node; give each its own") from None
 
+    def _is_original(self, stored: _Stored) -> bool:
+        assert self._locked is not None
+        return stored.place is not None and not stored.place.differs(Place.of(self._locked))
+
     def _read(self) -> _Stored:
         try:
             stored = msgspec.json.decode(self.file.read_bytes(), type=_Stored)
@@ -123,7 +137,9 @@ class DataDirectory:
     def _write(self, epoch: int) -> None:
         """A new file in place of the old one: whatever happens, one of them is there, and whole."""
         beside = self.file.with_suffix(".new")
-        body = msgspec.json.encode(_Stored(self.cluster, self.node, epoch, self.incarnation))
+        assert self._locked is not None
+        place = Place.of(self._locked)
+        body = msgspec.json.encode(_Stored(self.cluster, self.node, epoch, self.incarnation, place))
         try:
             descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with open(descriptor, "wb") as file:

@@ -1,0 +1,165 @@
+"""What a node with a lease does from view to view, in one process: nodes vanish, are wrongly declared dead, and come back."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soloist.net import LockLost, Node
+from soloist.net.member.council import Council
+from soloist.net.member.membership import Membership
+from soloist.net.member.origin import DataDirectory
+from soloist.testing import crash, eventually, memory_cluster, memory_nodes, started
+from tests.net.helpers import run
+
+FOR_EVER = 600.0
+
+
+def membership(node: Node) -> Membership:
+    assert isinstance(node.beginning, Membership)
+    return node.beginning
+
+
+def council(node: Node) -> Council:
+    return membership(node).council
+
+
+def declare_dead(node: Node, *to: Node) -> str:
+    """A proof that is none: they make a view without it. Gives the incarnation that is out."""
+    out = membership(node).who.incarnation
+    for each in to:
+        council(each).dead(out, "somebody says so")
+    return out
+
+
+async def is_back(node: Node, out: str, among: Node) -> None:
+    await eventually(
+        lambda: (
+            membership(node).who.incarnation != out and node.epoch == among.epoch and membership(node).open
+        ),
+        f"{node.name} is a member again",
+    )
+
+
+def test_places_of_a_semaphore_that_are_not_told_apart_are_not_mixed_up_over_epochs() -> None:
+    """The counters of fences begin anew in each epoch, while holds of earlier ones go on."""
+
+    async def go() -> None:
+        async with memory_cluster("abcde", lease=FOR_EVER) as (a, b, c, d, e):
+
+            async def take() -> Any:
+                return await a.semaphore("s", 3).acquire_or_raise(None)
+
+            holds = [await take()]
+            for gone, others in ((e, (a, b, c, d)), (d, (a, b, c))):
+                before = a.epoch
+                await crash(gone, *others)
+                await eventually(lambda before=before: a.epoch > before, "the next view")
+                holds.append(await take())
+            assert all(hold.valid for hold in holds)
+            assert await b.semaphore("s", 3).acquire(blocking=False) is None
+
+    run(go())
+
+
+def test_a_node_that_was_left_out_loses_what_it_holds_and_comes_back() -> None:
+    async def go() -> None:
+        async with memory_cluster("abc", lease=FOR_EVER) as (a, b, c):
+            hold = await b.lock("x", on_lost="flag").acquire_or_raise(None)
+            lost = hold.lost
+            held = await a.lock("y").acquire_or_raise(None)
+            waiting = asyncio.create_task(b.lock("y").acquire_or_raise(None))
+            out = declare_dead(b, a, c)
+            await lost.wait()
+            assert not hold.valid
+            assert (await c.lock("x").acquire_or_raise(None)).fence > hold.fence
+            await is_back(b, out, a)
+            await held.release()
+            assert (await waiting).fence > held.fence
+
+    run(go())
+
+
+def test_who_collects_permits_when_it_is_left_out_keeps_none() -> None:
+    async def go() -> None:
+        async with memory_cluster("abc", lease=FOR_EVER) as (a, b, c):
+            one = await a.semaphore("s", 2).acquire_or_raise(None)
+            collecting = asyncio.create_task(b.semaphore("s", 2, permits=2).acquire_or_raise(None))
+            await eventually(lambda: b.table.inside("semaphore:s") == 1, "b has one of two")
+            out = declare_dead(b, a, c)
+            with pytest.raises(LockLost):
+                await collecting
+            await is_back(b, out, a)
+            assert await c.semaphore("s", 2).acquire(timeout=10)
+            await one.release()
+            assert await c.semaphore("s", 2).acquire(timeout=10)
+
+    run(go())
+
+
+def test_the_data_directory_knows_who_used_it_last(tmp_path: Path) -> None:
+    """Come back as another incarnation, a node is proved dead by its next start all the same."""
+
+    async def go() -> None:
+        nodes = memory_nodes("abc", lease=FOR_EVER)
+        b = nodes[1]
+        nodes[1] = b = Node(
+            "b", dict.fromkeys("abc", ""), transport=b.transport, lease=FOR_EVER, data_dir=tmp_path / "b"
+        )
+        async with started(nodes) as (a, b, c):
+            await b.lock("x").acquire_or_raise(None)
+            out = declare_dead(b, a, c)
+            await is_back(b, out, a)
+            assert await b.lock("y").acquire_or_raise(None)
+            last = membership(b).who.incarnation
+        data = DataDirectory(tmp_path / "b", "soloist", "b")
+        data.open()
+        data.close()
+        assert data.previous == last
+
+    run(go())
+
+
+def test_a_copied_data_directory_proves_nothing(tmp_path: Path) -> None:
+    """Whoever used the original may be alive, and hold something."""
+    first = DataDirectory(tmp_path / "first", "t", "a")
+    first.incarnation = "one"
+    first.open()
+    first.close()
+    shutil.copytree(tmp_path / "first", tmp_path / "second")
+    second = DataDirectory(tmp_path / "second", "t", "a")
+    second.incarnation = "two"
+    second.open()
+    second.close()
+    assert not second.previous
+    again = DataDirectory(tmp_path / "first", "t", "a")
+    again.open()
+    again.close()
+    assert again.previous == "one"
+
+
+class Unheard(dict[str, bool]):
+    """Says of one peer that it does not hear us."""
+
+    def __init__(self, peer: str) -> None:
+        self.peer = peer
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return False if name == self.peer else super().get(name, default)
+
+
+def test_who_was_left_out_does_not_wait_to_be_heard_by_one_that_is_gone() -> None:
+    async def go() -> None:
+        async with memory_cluster("abc", lease=FOR_EVER) as (a, b, c):
+            await b.lock("x").acquire_or_raise(None)
+            council(b).heard_by = Unheard("c")
+            out = declare_dead(b, a, c)
+            await eventually(lambda: a.members == ["a", "c"], "b is left out")
+            await crash(c, a, b)
+            await is_back(b, out, a)
+
+    run(go())

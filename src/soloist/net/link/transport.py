@@ -88,6 +88,9 @@ class Transport(Protocol):
     async def close(self) -> None: ...
 
 
+RETRY_SECONDS = 0.02
+
+
 class MemoryHub:
     """A network inside one process and one event loop: for tests, notebooks and examples.
 
@@ -146,6 +149,10 @@ class MemoryTransport:
         return 0
 
     def pulse_lost(self, peer: str) -> None:
+        if self.node < peer:  # both have lost it, and one is to see to it
+            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._introduce_again, peer)
+
+    def _introduce_again(self, peer: str) -> None:
         if there := self.peers.get(peer):
             introduce_pulses(self, there)
 

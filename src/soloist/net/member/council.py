@@ -107,9 +107,14 @@ class Council:
         first: bytes | None = None,
     ) -> None:
         """There is a connection to that peer, for us alone. `first` is said there before anything else."""
-        self.pulse.do(lambda: self.hearing.incarnations.update({peer: incarnation}))
-        self.pulse.add(peer, sock, unread, cipher, first)
-        self.pulse.do(lambda: self._step(self._renew))  # what was said before went nowhere
+
+        def take() -> None:  # at once, or the end of the connection before this one would come in between
+            self.hearing.meet(peer, incarnation)
+            self.pulse.add(peer, sock, unread, cipher, first)
+            self._step(self._renew)  # what was said before went nowhere
+
+        if not self.pulse.do(take):
+            sock.close()
 
     def born(self, view: View) -> None:
         """All voters and members have met, nobody has ever voted: this is the first view."""
@@ -318,7 +323,7 @@ class Council:
         if parcel.incarnation != self.hearing.incarnations.get(peer):
             raise ProtocolError(f"{peer} speaks as another incarnation than it was met as")
         self.hearing.heard(peer, parcel.hears, self.clock())
-        if not self.hearing.heard_by[peer]:  # it shall hear us, and that it is heard, before the next renewal
+        if not (self.hearing.heard_by[peer] and peer in self.hearing.told):  # not only with the next renewal
             self._parcels.setdefault(peer, [])
         self._step(lambda: self._take(parcel))
 
@@ -357,6 +362,8 @@ class Council:
         hears = self.hearing.lately(self._lease(), self.clock()) if parcels else []
         for peer, said in parcels.items():
             self.pulse.send(peer, encode((self.me, hears, said)))
+            if peer in hears:
+                self.hearing.told.add(peer)
 
     def _name_of(self, incarnation: str) -> str:
         view = self.member.view

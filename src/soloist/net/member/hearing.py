@@ -16,6 +16,8 @@ class Hearing:
         """When each of them last said something."""
         self.heard_by: dict[str, bool] = {}
         """Whether each of them says that it hears us."""
+        self.told: set[str] = set()
+        """Peers that know that we hear them."""
         self.fellows: dict[str, float] = {}
         """The incarnations of our view, and since when each has been in it with us."""
         self.left_out: tuple[View, float] | None = None
@@ -25,9 +27,15 @@ class Hearing:
         self.heard_at[peer] = now
         self.heard_by[peer] = self.name in hears
 
+    def meet(self, peer: str, incarnation: str) -> None:
+        self.lost(peer)
+        self.incarnations[peer] = incarnation
+
     def lost(self, peer: str) -> None:
-        for known in (self.incarnations, self.heard_at, self.heard_by):
-            known.pop(peer, None)
+        """There is no connection. When it was heard last is remembered: a connection that breaks is no silence."""
+        self.told.discard(peer)
+        self.incarnations.pop(peer, None)
+        self.heard_by.pop(peer, None)
 
     def begin(self, view: View, now: float) -> None:
         """We are in that view."""
@@ -38,8 +46,8 @@ class Hearing:
         return next((peer for peer, each in self.incarnations.items() if each == incarnation), None)
 
     def lately(self, lease: float, now: float) -> list[str]:
-        """Peers that were heard within a lease."""
-        return sorted(peer for peer, at in self.heard_at.items() if now - at < lease)
+        """Peers that were heard within a lease, over the connection that there is."""
+        return sorted(peer for peer in self.heard_by if now - self.heard_at[peer] < lease)
 
     def deaf_to(self, view: View, now: float) -> tuple[str, ...]:
         """Members that we have not heard for a lease, though the voters may: mail between us would wait for ever."""

@@ -153,13 +153,16 @@ class Pulse:
         self.do(partial(self._schedule, 0.0, number, seconds, work))
         return partial(self._cancelled.add, number)
 
-    def do(self, job: Callable[[], None]) -> None:
-        """Let the thread do it soon, in the order of asking; at once, if it is the thread that asks."""
+    def do(self, job: Callable[[], None]) -> bool:
+        """Let the thread do it soon, in the order of asking; at once, if it is the thread that asks. Not once closed."""
         if threading.current_thread() is self._thread:
             job()
-        elif not self._closing:
+        elif self._closing:
+            return False
+        else:
             self._jobs.append(job)
             self._ring()
+        return True
 
     def peers(self) -> set[str]:
         return set(self._lines)

@@ -262,13 +262,14 @@ class Council:
         member = self.member
         if member.view is None and not member.ended and self.hearing.may_join(self.newest_view, now):
             self._ask_to_join()
+        deaf = self.hearing.deaf_to(member.view, now) if member.view else ()
+        news, member.deaf = deaf != member.deaf, deaf
         # Without a lease the voters may not have had our view when they were asked: do not let callers wait for it.
-        if now >= self.renew_at or (member.view and not self.leased):
+        if now >= self.renew_at or news or (member.view and not self.leased):
             self._renew()
             for peer in self.pulse.peers():  # whoever has nothing to say to a peer says just that
                 self._parcels.setdefault(peer, [])
         with self.gate.step() as member:
-            member.deaf = self.hearing.deaf_to(member.view, now) if member.view else ()
             valid = member.valid(now)
             if member.holds and not valid:
                 member.lose_all()

@@ -130,11 +130,26 @@ class Council:
         self.pulse.do(self._start)
 
     def meet(
-        self, peer: str, incarnation: str, sock: socket.socket, unread: bytes, cipher: Cipher | None = None
+        self,
+        peer: str,
+        incarnation: str,
+        sock: socket.socket,
+        unread: bytes,
+        cipher: Cipher | None = None,
+        first: bytes = b"",
     ) -> None:
-        """There is a connection to that peer, for us alone."""
-        self.pulse.do(lambda: self.incarnations.update({peer: incarnation}))
-        self.pulse.add(peer, sock, unread, cipher)
+        """There is a connection to that peer, for us alone. `first` is said before anything else."""
+
+        def meet() -> None:
+            self.incarnations[peer] = incarnation
+            self.pulse.add(peer, sock, unread, cipher)
+            if first:
+                self.pulse.send(peer, first)
+
+        if self.ended:
+            sock.close()
+        else:
+            self.pulse.do(meet)
 
     def born(self, view: View) -> None:
         """All voters and members have met, nobody has ever voted: this is the first view."""
@@ -262,6 +277,8 @@ class Council:
         log.info("%s: epoch %d%s: %s", self.name, view.epoch, took, names)
         self._set_pace(view)
         now = self.clock()
+        if self.fellows.keys() == view.incarnations:  # nobody could be left out: not before another lease
+            self.fellows.clear()
         self.fellows = {each: self.fellows.get(each, now) for each in view.incarnations}
         self.left_out = None
         self.reason_since, self.patience = None, 0

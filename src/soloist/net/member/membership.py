@@ -103,9 +103,8 @@ class Membership(Beginning):
 
     def pulse(self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool) -> None:
         self._watch(theirs, sock)
-        self.council.meet(theirs.node, theirs.incarnation, sock, unread)
-        if not dialled:
-            self.council.pulse.send(theirs.node, encode(Welcome()))
+        first = b"" if dialled else encode(Welcome())
+        self.council.meet(theirs.node, theirs.incarnation, sock, unread, first=first)
 
     def _watch(self, theirs: Who, sock: socket.socket) -> None:
         """On one host the end of a process is known at once, and for certain."""

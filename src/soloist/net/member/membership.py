@@ -129,9 +129,20 @@ class Membership(Beginning):
         """All have met, and nobody has ever had a view: this is the first one, and everybody makes the same."""
         born = self.birth.view()
         whos = {**self.known, self.who.node: self.who}
+        if mute := [name for name in sorted(whos) if not whos[name].voter]:
+            self._refuse_birth(mute)
+            return
         voters = [whos[name].voter for name in sorted(whos) if whos[name].voter][:MOST_VOTERS]
         view = msgspec.structs.replace(born, voters=tuple(sorted(voters)), lease=self.lease)
         self.council.born(view)
+
+    def _refuse_birth(self, mute: list[str]) -> None:
+        """A vote file that is there but cannot be read may know of higher fences than a clock."""
+        mine = self.council.votes.bad
+        self.failure = f"{', '.join(mute)} {'has' if len(mute) == 1 else 'have'} no vote" + (
+            f": {mine}" if mine else ", as the log of each says"
+        )
+        log.error("%s: %s", self.who.node, self.why())
 
     # What the council tells, in its thread.
 

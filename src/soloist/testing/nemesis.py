@@ -12,6 +12,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +31,9 @@ UNCUT: tuple[Kind, ...] = ("kill", "pause")
 """Those that need no proxies."""
 SLACK_SECONDS = 1.0
 """Beyond a lease, until a lock that a fault has touched is entered again."""
+
+ENTRIES_AFTER = 50
+"""Of each task, after all faults."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -119,17 +123,32 @@ class Nemesis:
 
     # What is done.
 
-    def haunt(self, seconds: float, progress: Callable[[float], None] = lambda share: None) -> Judgement:
-        """For so long; then a lease of peace, and the judgement."""
+    def haunt(
+        self, seconds: float, progress: Callable[[float], None] = lambda share: None, least: int = 1
+    ) -> Judgement:
+        """For so long, and at least so many faults; then a lease of peace, and the judgement. A node that is not let in again is an error."""
         began = time.monotonic()
-        while (passed := time.monotonic() - began) < seconds:
-            progress(passed / seconds)
+        for number in itertools.count():
+            if (passed := time.monotonic() - began) >= seconds and number >= least:
+                break
+            progress(min(1.0, passed / seconds))
             getattr(self, "_" + self.draw.choice(self.kinds).replace("-", "_"))()
             time.sleep(self.draw.uniform(*self.every))
         time.sleep(self.lease + SLACK_SECONDS)
         ended = time.monotonic()
+        self._all_go_on()
         tallies = [*self.dead, *(self._tally(name) for name in self.names)]
         return self._judge(began, ended, tallies)
+
+    def _all_go_on(self) -> None:
+        """One lock that is out of reach for ever would soon keep all tasks of a node."""
+        wanted = {name: self._tally(name).entries + ENTRIES_AFTER * self.tasks for name in self.names}
+        for name in self.names:
+            goes_on = partial(self._has_entered, name, wanted[name])
+            until(goes_on, f"{name} goes on (seed {self.seed})")
+
+    def _has_entered(self, name: str, times: int) -> bool:
+        return self._tally(name).entries >= times
 
     def _tally(self, name: str) -> Tally:
         found: Tally = self.crew.ask(name, "tally")

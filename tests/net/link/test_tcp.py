@@ -22,7 +22,7 @@ from soloist.net import AcquireTimeout, LockError, Node
 from soloist.net.link import shortcut
 from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.wire import MAX_FRAME, Envelope
-from soloist.testing import FaultProxy, connected, eventually, ports, started
+from soloist.testing import FaultProxy, connected, eventually, ports, started, tcp_cluster
 from tests.net.helpers import LOOPS, Exclusion, Loop, assert_at_rest, log_lines, run
 
 
@@ -430,3 +430,23 @@ def test_a_socket_sends_at_once_and_connections_are_logged() -> None:
             assert "b: connected to a" in lines
 
     run(main())
+
+
+def test_a_session_is_put_aside_and_taken_up_again_but_never_begun_twice() -> None:
+    """A view may name an older incarnation of a peer than the one that is connected, until the next view comes."""
+
+    async def go() -> None:
+        async with tcp_cluster("ab") as (a, b):
+            for node in (a, b, a, b):
+                async with node.lock("x"):
+                    pass
+            transport = a.transport
+            there = transport.incarnation("b")
+            assert there
+            transport.expect({"b": "an older one"})
+            transport.expect({"b": there})
+            for node in (a, b, a, b):
+                async with node.lock("x", timeout=20):
+                    pass
+
+    run(go())

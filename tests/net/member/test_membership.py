@@ -45,27 +45,6 @@ async def is_back(node: Node, out: str, among: Node) -> None:
     )
 
 
-def test_places_of_a_semaphore_that_are_not_told_apart_are_not_mixed_up_over_epochs() -> None:
-    """The counters of fences begin anew in each epoch, while holds of earlier ones go on."""
-
-    async def go() -> None:
-        async with memory_cluster("abcde", lease=FOR_EVER) as (a, b, c, d, e):
-
-            async def take() -> Any:
-                return await a.semaphore("s", 3).acquire_or_raise(None)
-
-            holds = [await take()]
-            for gone, others in ((e, (a, b, c, d)), (d, (a, b, c))):
-                before = a.epoch
-                await crash(gone, *others)
-                await eventually(lambda before=before: a.epoch > before, "the next view")
-                holds.append(await take())
-            assert all(hold.valid for hold in holds)
-            assert await b.semaphore("s", 3).acquire(blocking=False) is None
-
-    run(go())
-
-
 def test_a_node_that_was_left_out_loses_what_it_holds_and_comes_back() -> None:
     async def go() -> None:
         async with memory_cluster("abc", lease=FOR_EVER) as (a, b, c):

@@ -8,7 +8,8 @@ what arrives twice is dropped. So to those above, a dropped connection is a paus
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from soloist.core import ProtocolError
 from soloist.net.link.wire import Batch, Control, Envelope, encode, frame, length_bytes
@@ -16,6 +17,8 @@ from soloist.net.link.wire import Batch, Control, Envelope, encode, frame, lengt
 Write = Callable[[bytes], object]
 MANY, MUCH = 64, 1 << 20
 """Batches, and bytes, that are kept before those are looked for that the peer has."""
+
+_STATE = ("sent", "received", "acknowledged", "confirmed", "written", "_kept", "_kept_bytes")
 
 
 class Session:
@@ -39,6 +42,16 @@ class Session:
         self._kept: deque[bytes] = deque()
         """The frames of the last batches: all that the peer may not have."""
         self._kept_bytes = 0
+
+    def put_aside(self) -> dict[str, Any]:
+        """All that was said: another incarnation of the peer is meant for now, but this one may be meant again."""
+        self.write = None
+        return {name: getattr(self, name) for name in _STATE}
+
+    def take_up(self, state: Mapping[str, Any]) -> None:
+        """Go on where it was put aside. The peer does so, too: for it there was only a connection that ended."""
+        for name, value in state.items():
+            setattr(self, name, value)
 
     def send(self, envelopes: list[Envelope], control: list[Control]) -> int:
         """The next batch: it is written if it can be, and kept until the peer has it. Gives the `backlog`."""

@@ -39,6 +39,8 @@ GOODBYE_SECONDS = 1.0
 FIRST_RETRY, LAST_RETRY = 0.02, 1.0
 PATIENCE_SECONDS = 2.0
 """How long we wait for a peer that should call us before we call it."""
+MOST_FORMER = 4
+"""Other incarnations of a peer of which is known what was said."""
 REPEAT_SECONDS, MOST_REPEATED = 60.0, 1000
 """When the same warning is logged again, and how many are remembered for that."""
 
@@ -60,6 +62,27 @@ class Peer(Session):
         """Whether there is a connection for renewals, or one is being made."""
         self.trouble = ""
         """Why there is no connection, as it was last said."""
+        self._others: dict[str, dict[str, Any]] = {}
+        """What was said to and by other incarnations of it: views and connections may name an older one, for a while."""
+
+    def mean(self, incarnation: str) -> None:
+        """Whom what is said from now on is for. There is one session for each pair of incarnations, and it is never
+        begun twice: the peer, which goes on with it, would not understand."""
+        if incarnation == self.incarnation:
+            return
+        if self.incarnation is not None:
+            self._others[self.incarnation] = self.put_aside()
+        self.begin()
+        self.take_up(self._others.pop(incarnation, {}))
+        while len(self._others) > MOST_FORMER:
+            del self._others[next(iter(self._others))]
+        self.incarnation = incarnation
+
+    def forget(self) -> None:
+        """We are another one ourselves: nothing was said between it and the peer."""
+        self.begin()
+        self._others.clear()
+        self.incarnation = None
 
 
 class TcpTransport:
@@ -175,15 +198,13 @@ class TcpTransport:
             if peer and peer.incarnation != incarnation:
                 if peer.connection:
                     peer.connection.hang_up()
-                peer.begin()
-                peer.incarnation = incarnation
+                peer.mean(incarnation)
 
     def begin_again(self) -> None:
         for peer in self.peers.values():
             if peer.connection:
                 peer.connection.hang_up()
-            peer.begin()
-            peer.incarnation = None
+            peer.forget()
 
     def incarnation(self, peer: str) -> str | None:
         return self.peers[peer].incarnation if peer in self.peers else None
@@ -288,10 +309,8 @@ class TcpTransport:
         peer = self.peers[who.node]
         if refusal := self.meeting.refusal(who):  # it was none when we looked
             raise ProtocolError(refusal)
-        if peer.incarnation != who.incarnation:
-            peer.begin()
+        peer.mean(who.incarnation)
         peer.resume(theirs.received if theirs.met == self.identity.who.incarnation else 0)
-        peer.incarnation = who.incarnation
         if peer.connection:
             peer.connection.hang_up()
         peer.connection = connection

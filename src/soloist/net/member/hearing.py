@@ -39,6 +39,8 @@ class Hearing:
 
     def begin(self, view: View, now: float) -> None:
         """We are in that view."""
+        if self.fellows.keys() == view.incarnations:  # nobody could be left out: not before another lease
+            self.fellows.clear()
         self.fellows = {each: self.fellows.get(each, now) for each in view.incarnations}
         self.left_out = None
 

@@ -159,8 +159,11 @@ class Membership(Beginning):
         born = self.birth.view()
         whos = {**self.known, self.who.node: self.who}
         if forgetful := [name for name in sorted(whos) if not whos[name].voter]:
-            self.failure = f"the vote file of {', '.join(forgetful)} is no good, as the log there says"
-            log.warning("%s: %s", self.who.node, self.why())
+            mine = self.council.votes.bad
+            self.failure = f"the vote file of {', '.join(forgetful)} is no good" + (
+                f": {mine}" if mine else ", as the log there says"
+            )
+            log.error("%s: %s", self.who.node, self.why())
             return
         voters = [whos[name].voter for name in sorted(whos)][:MOST_VOTERS]
         view = msgspec.structs.replace(born, voters=tuple(sorted(voters)), lease=self.lease)

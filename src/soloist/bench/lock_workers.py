@@ -17,6 +17,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from soloist.bench.ablation import without
 from soloist.bench.lock_peers import PEERS, Caller
 from soloist.net import Hold, Lock, Node
 
@@ -50,6 +51,8 @@ class Job(msgspec.Struct, frozen=True):
     lease: float | None = None
     data: str | None = None
     """Where a node with a lease keeps what it must not forget."""
+    without: tuple[str, ...] = ()
+    """Parts of our nodes that are switched off: see `soloist.bench.ablation`."""
     hold_seconds: float = 0.0
     turn: str = ""
     """A file that says who had the lock last."""
@@ -136,31 +139,35 @@ class Worker:
 
     async def use(self, job: Job) -> None:
         if job.nodes:
-            node = Node(
-                job.where,
-                job.nodes,
-                algorithm=job.system,
-                locality=job.locality,
-                shortcut=job.shortcut,
-                lease=job.lease,
-                data_dir=job.data,
-            )
-            async with node:
-                while node.missing() or not node.epoch:
-                    await asyncio.sleep(0.01)
-                callers = [Ours(node.lock(job.lock)) for _ in range(job.tasks)]
-
-                async def work(go: Go) -> Done:
-                    done = await use(job, callers, go)
-                    done.messages = node.stats.messages_sent
-                    return done
-
-                await self.measured(work)
+            with without(job.without):
+                await self._use_node(job)
             return
         client = next(peer for peer in PEERS if peer.name == job.system).client(job.where, job.lock)
         await client.open()
         await self.measured(partial(use, job, [client]))
         await client.close()
+
+    async def _use_node(self, job: Job) -> None:
+        node = Node(
+            job.where,
+            job.nodes,
+            algorithm=job.system,
+            locality=job.locality,
+            shortcut=job.shortcut and "shortcut" not in job.without,
+            lease=job.lease,
+            data_dir=job.data,
+        )
+        async with node:
+            while node.missing() or not node.epoch:
+                await asyncio.sleep(0.01)
+            callers = [Ours(node.lock(job.lock)) for _ in range(job.tasks)]
+
+            async def work(go: Go) -> Done:
+                done = await use(job, callers, go)
+                done.messages = node.stats.messages_sent
+                return done
+
+            await self.measured(work)
 
     async def pong(self, job: Job) -> None:
         wire = Wire()

@@ -85,6 +85,8 @@ class System(msgspec.Struct, frozen=True):
     bare: bool = False
     shortcut: bool = True
     """Whether our nodes may use more than TCP."""
+    without: tuple[str, ...] = ()
+    """Parts of our nodes that are switched off."""
 
     def missing(self) -> str | None:
         """How to install what it needs, or None."""
@@ -230,7 +232,7 @@ def _jobs(system: System, where: str, roles: Sequence[Role], tasks: int = 1, loc
         return [Job(role, system.name, where, lock) for role in roles]
     nodes = {f"n{index}": f"127.0.0.1:{port}" for index, port in enumerate(free_ports(len(roles)))}
     return [
-        Job(role, system.name, name, lock, nodes, tasks, locality, system.shortcut)
+        Job(role, system.name, name, lock, nodes, tasks, locality, system.shortcut, without=system.without)
         for role, name in zip(roles, nodes, strict=True)
     ]
 

@@ -9,10 +9,11 @@ import msgspec
 import typer
 
 from soloist.bench import checker as checker_bench
-from soloist.bench import lock_memory
+from soloist.bench import lock_ablations, lock_memory
 from soloist.bench import locks as locks_bench
 from soloist.bench import simulator as simulator_bench
 from soloist.bench import start as start_bench
+from soloist.bench.ablation import PARTS
 from soloist.cli.arguments import Json, at_least
 from soloist.cli.bench_crashes import leases, nemesis, recovery
 from soloist.cli.output import print_json, print_table, progress_bar
@@ -111,6 +112,12 @@ def locks(
         bool, typer.Option("--locality", help="What the locality option does, instead.")
     ] = False,
     memory: Annotated[bool, typer.Option("--memory", help="What an idle lock costs, instead.")] = False,
+    without: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PARTS", help="What ours are like without these parts, instead: a list, or all."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Locks: ours, those of Redis, PostgreSQL, ZooKeeper and etcd where installed, and a minimal lock server.
@@ -120,6 +127,7 @@ def locks(
         soloist bench locks
         soloist bench locks naimi-trehel central --seconds 2
         soloist bench locks --locality
+        soloist bench locks --without eager,summons --rounds 10
     """
     at_least("--seconds", 0.01, seconds)
     at_least("--rounds", 1, rounds)
@@ -129,6 +137,10 @@ def locks(
         _print_memory(lock_memory.measure(), json)
         return
     with progress_bar("measuring", json) as progress:
+        if without is not None:
+            parts = [] if without == "all" else [part.strip() for part in without.split(",")]
+            _print_worths(lock_ablations.measure(parts, seconds, rounds, progress), rounds, json)
+            return
         if locality:
             found = locks_bench.measure_locality(seconds=seconds, rounds=rounds, progress=progress)
             _print_locality(found, json)
@@ -151,6 +163,19 @@ def _print_locks(rows: list[locks_bench.Measurement], processes: list[int], json
             print(f"{row.system} was not measured: {row.missing}")
     if bars:
         print_table("What we want to reach", *locks_bench.bar_table(bars))
+
+
+def _print_worths(worths: list[lock_ablations.Worth], rounds: int, json: bool) -> None:
+    if json:
+        print_json(worths)
+        return
+    title = (
+        f"naimi-trehel without its parts, as multiples of the whole ({rounds} rounds: median, least, largest)"
+    )
+    print_table(title, *lock_ablations.table(worths))
+    for worth in worths:
+        if worth.part in PARTS:
+            print(f"{worth.part}: {PARTS[worth.part]}")
 
 
 def _print_locality(rows: list[locks_bench.Locality], json: bool) -> None:

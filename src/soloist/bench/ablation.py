@@ -1,0 +1,50 @@
+"""What each special case on the way of a lock is worth: the same nodes without it.
+
+Everything works without them, only not as fast: a test holds nodes without each of them to the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from soloist.core import unknown
+from soloist.net.engine import instance, outgoing, switchboard
+from soloist.net.engine.turns import Turns
+
+PARTS = {
+    "eager": "what callers say first leaves at once, not at the end of the turn",
+    "summons": "whom a message lets in goes on at once, not in the next turn",
+    "aside": "a process that hands a lock over lets the other one run",
+    "listening": "who takes a contended lock again looks first whether a peer wants it",
+    "shortcut": "nodes of one user on one host talk through Unix sockets",
+}
+
+
+def check(parts: Iterable[str]) -> list[str]:
+    """These parts, each once; or an error that names the one that is unknown."""
+    found = list(dict.fromkeys(parts))
+    for part in found:
+        if part not in PARTS:
+            raise unknown("part", part, PARTS)
+    return found
+
+
+@contextmanager
+def without(parts: Iterable[str]) -> Iterator[None]:
+    """In this process, for as long as the body runs. (The shortcut is an option of each node.)"""
+    with ExitStack() as stack:
+        for part in check(parts):
+            for where, name, instead in _REPLACED.get(part, ()):
+                stack.enter_context(patch.object(where, name, instead))
+        yield
+
+
+_REPLACED: dict[str, list[tuple[Any, str, Any]]] = {
+    "eager": [(outgoing, "EAGER", 0), (switchboard, "EAGER", 0)],
+    "summons": [(Turns, "rouse_now", Turns.rouse_soon)],
+    "aside": [(Turns, "step_aside", lambda self, since: None)],
+    "listening": [(instance, "CONTENDED", 0)],
+}

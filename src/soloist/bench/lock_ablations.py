@@ -1,0 +1,85 @@
+"""What our locks are like without each of their special cases, in one run: see `soloist.bench.ablation`.
+
+In each round the whole is measured, and then the whole without each part; each gives a ratio to the whole of its own
+round. Of the rounds the median counts; the least and the largest ratio say how far it is to be trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import median
+
+import msgspec
+
+from soloist.bench.ablation import PARTS, check
+from soloist.bench.locks import NAIMI, Measurement, System, Table, sample
+
+PROCESSES = 4
+NOTHING = "nothing"
+"""The whole, a second time: how far apart two measurements of the same are."""
+
+
+class Ratio(msgspec.Struct, frozen=True):
+    """Without the part, as a multiple of the whole: the median of the rounds, the least and the largest."""
+
+    median: float
+    least: float
+    largest: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.2f} ({self.least:.2f}-{self.largest:.2f})"
+
+
+class Worth(msgspec.Struct, frozen=True):
+    """What a node is like without one part."""
+
+    part: str
+    pair: Ratio
+    entries: Ratio
+    hand_off: Ratio
+
+
+def measure(
+    parts: Sequence[str] = (),
+    seconds: float = 1.0,
+    rounds: int = 10,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Worth]:
+    """Of each part, or of those named, in this order; and first of nothing at all."""
+    chosen = check(parts) or list(PARTS)
+    systems = {NOTHING: System(NAIMI, NOTHING)}
+    systems |= {part: System(NAIMI, f"without {part}", without=(part,)) for part in chosen}
+    found: dict[str, list[tuple[Measurement, Measurement]]] = {name: [] for name in systems}
+    total = rounds * (len(systems) + 1)
+    for turn in range(rounds):
+        whole = sample(System(NAIMI, "whole"), [PROCESSES], seconds)
+        progress(turn * (len(systems) + 1) + 1, total)
+        for step, (name, system) in enumerate(systems.items(), start=2):
+            found[name].append((whole, sample(system, [PROCESSES], seconds)))
+            progress(turn * (len(systems) + 1) + step, total)
+    return [_worth(name, pairs) for name, pairs in found.items()]
+
+
+def _worth(part: str, pairs: Sequence[tuple[Measurement, Measurement]]) -> Worth:
+    return Worth(
+        part,
+        _ratio(pairs, lambda row: row.pair_us),
+        _ratio(pairs, lambda row: row.contended[0].entries_per_second if row.contended else None),
+        _ratio(pairs, lambda row: row.hand_off_p50_us),
+    )
+
+
+def _ratio(
+    pairs: Sequence[tuple[Measurement, Measurement]], figure: Callable[[Measurement], float | None]
+) -> Ratio:
+    ratios = [b / a for whole, part in pairs if (a := figure(whole)) and (b := figure(part))]
+    if not ratios:
+        raise RuntimeError(
+            "; ".join(row.missing for pair in pairs for row in pair if row.missing) or "too short"
+        )
+    return Ratio(median(ratios), min(ratios), max(ratios))
+
+
+def table(worths: Sequence[Worth]) -> Table:
+    columns = ("without", ">pair", ">entries/s", ">hand-off")
+    return columns, [(w.part, str(w.pair), str(w.entries), str(w.hand_off)) for w in worths]

@@ -1,0 +1,73 @@
+"""The fast way and the slow way come to the same: nodes without each special case keep all rules."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from soloist.bench.ablation import PARTS, check, without
+from soloist.bench.lock_ablations import Ratio, Worth, table
+from soloist.core import UsageError
+from soloist.net import Node
+from soloist.testing import Witness, tcp_cluster
+from tests.net.helpers import run
+
+ENTRIES, TASKS = 20, 3
+
+
+async def contend(node: Node, witness: Witness) -> None:
+    for _ in range(ENTRIES):
+        async with node.lock("x") as hold:
+            with witness.inside_with("x", node.name, hold.fence):
+                await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("parts", [(), *((part,) for part in PARTS), tuple(PARTS)], ids=",".join)
+def test_nodes_without_it_keep_all_rules(parts: tuple[str, ...]) -> None:
+    """As many entries, nobody inside together, fences without a gap, nothing under way at the end."""
+
+    async def main() -> None:
+        witness = Witness(remember=True)
+        async with tcp_cluster("abc", shortcut="shortcut" not in parts) as nodes:
+            async with asyncio.TaskGroup() as group:
+                for node in nodes * TASKS:
+                    group.create_task(contend(node, witness))
+            assert witness.problems() == []
+            fences = [fence for _, fence in witness.findings()["x"].order]
+            assert fences == list(range(fences[0], fences[0] + len(nodes) * TASKS * ENTRIES))
+            assert witness.inside == []
+            assert [node.holds for node in nodes] == [{}, {}, {}]
+
+    with without(parts):
+        run(main())
+
+
+def test_what_is_switched_off_is_on_again_afterwards() -> None:
+    from soloist.net.engine import instance, outgoing, switchboard
+    from soloist.net.engine.turns import Turns
+
+    def parts() -> list[object]:
+        return [
+            outgoing.EAGER,
+            switchboard.EAGER,
+            instance.CONTENDED,
+            Turns.rouse_now,
+            Turns.step_aside,
+        ]
+
+    before = parts()
+    with without(PARTS):
+        assert all(now is not then for now, then in zip(parts(), before, strict=True))
+    assert parts() == before
+
+
+def test_an_unknown_part_is_named() -> None:
+    with pytest.raises(UsageError, match="unknown part 'eagre'; did you mean eager"):
+        check(["aside", "eagre"])
+
+
+def test_the_table_says_how_far_a_median_is_to_be_trusted() -> None:
+    ratio = Ratio(1.234, 0.9, 1.5)
+    _, cells = table([Worth("eager", ratio, ratio, ratio)])
+    assert cells == [("eager", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)")]

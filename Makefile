@@ -7,13 +7,13 @@ READY := .venv/.ready
 
 .PHONY: demo test soak lint bench reproduce proved docs pages venv clean
 
-demo: $(USABLE)  ## a real cluster of five processes, a lock, a semaphore and a witness
+demo: $(USABLE)  ## five processes, a lock, a semaphore, a witness; then a holder is killed
 	$(BIN)/soloist demo
 
 test: venv  ## all tests
 	$(BIN)/pytest -q -n auto --durations=10
 
-soak: venv  ## the largest configurations; takes long
+soak: venv  ## the largest configurations, an hour of load, ten minutes of nemesis (SOLOIST_NEMESIS_MINUTES)
 	$(BIN)/pytest -q -m soak
 
 lint: venv  ## style and types
@@ -26,6 +26,8 @@ bench: venv  ## our speed beside that of others
 	$(BIN)/soloist bench simulator
 	$(BIN)/soloist bench checker
 	$(BIN)/soloist bench locks
+	$(BIN)/soloist bench recovery
+	$(BIN)/soloist bench leases
 
 reproduce: venv  ## what a paper claims, measured again: make reproduce PAPER=survey
 	$(BIN)/soloist reproduce $(PAPER)

@@ -100,7 +100,7 @@ def test_nobody_is_born_while_a_vote_file_is_damaged() -> None:
                 shutil.rmtree(workers.folder / name)
         for name in "abc":
             workers.restart(name)
-        until(lambda: "a has no vote" in said(workers, "c"), "it is said why")
+        until(lambda: "the vote file of a is no good" in said(workers, "c"), "it is said why")
         assert "votes" in said(workers, "a")
 
 

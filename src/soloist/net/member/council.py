@@ -282,6 +282,8 @@ class Council:
         self.fellows = {each: self.fellows.get(each, now) for each in view.incarnations}
         self.left_out = None
         self.reason_since, self.patience = None, 0
+        if self.voter:  # it may know of none yet, and would never vote
+            self.voter.receive(self.me, Decided(view), now)
         self.events.activated(view)
         self._renew()
 

@@ -142,3 +142,23 @@ def test_who_was_left_out_does_not_wait_to_be_heard_by_one_that_is_gone() -> Non
             await is_back(b, out, a)
 
     run(go())
+
+
+def test_who_hears_of_the_birth_from_others_votes_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slow to confirm the company, it is told by those who have begun already; its vote counts like theirs."""
+    born = Membership._born_as
+
+    def slow(self: Membership, origin: int) -> None:
+        if self.who.node != "c":
+            born(self, origin)
+
+    async def go() -> None:
+        monkeypatch.setattr(Membership, "_born_as", slow)
+        async with memory_cluster("abc", lease=FOR_EVER) as (a, b, c):
+            held = await b.lock("x").acquire_or_raise(None)
+            assert await c.lock("y").acquire_or_raise(None)
+            await crash(b, a, c)
+            assert (await c.lock("x").acquire_or_raise(None)).fence > held.fence
+            assert a.members == ["a", "c"]
+
+    run(go())

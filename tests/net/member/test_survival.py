@@ -73,13 +73,13 @@ def test_started_again_on_its_data_it_proves_that_it_was_dead() -> None:
 
 def test_without_its_data_it_proves_nothing() -> None:
     """Nobody knows whether the process of that name which held something is dead, or only cut off."""
-    with Workers("abc", lease=FOR_EVER) as workers:
+    with Workers("abc", lease=FOR_EVER, sentinel=False) as workers:
         fence_of(workers, "b", "wanted")
         workers.forget("b")
         workers.restart("b")
         assert "it has asked to join" in refused(workers, "b", "other")
         refused(workers, "a", "wanted")
-    with Workers("abc", lease=LEASE) as workers:
+    with Workers("abc", lease=LEASE, sentinel=False) as workers:
         before = fence_of(workers, "b", "wanted")
         workers.forget("b")
         workers.restart("b")

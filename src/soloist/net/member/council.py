@@ -242,19 +242,10 @@ class Council:
         names = ", ".join(sorted(node.name for node in view.members))
         log.info("%s: epoch %d%s: %s", self.name, view.epoch, took, names)
         self._set_pace(view)
-<<<<<<< HEAD
         self.hearing.begin(view, self.clock())
         self.canvass.rest()
-=======
-        now = self.clock()
-        if self.fellows.keys() == view.incarnations:  # nobody could be left out: not before another lease
-            self.fellows.clear()
-        self.fellows = {each: self.fellows.get(each, now) for each in view.incarnations}
-        self.left_out = None
-        self.reason_since, self.patience = None, 0
         if self.voter:  # it may know of none yet, and would never vote
-            self.voter.receive(self.me, Decided(view), now)
->>>>>>> h/survive
+            self.voter.receive(self.me, Decided(view), self.clock())
         self.events.activated(view)
         self._renew()
 

@@ -115,7 +115,7 @@ TRIALS = (
 
 def measure(
     rounds: int = 20,
-    seconds: float = 0.5,
+    seconds: float = 1.0,
     processes: int = 4,
     lease: float = 10.0,
     progress: Callable[[int, int], None] = lambda done, total: None,

@@ -19,7 +19,7 @@ import msgspec
 
 from soloist.bench.lock_crew import Crew
 from soloist.bench.lock_figures import contention, in_order
-from soloist.bench.lock_workers import Job, Role
+from soloist.bench.lock_workers import Done, Job, Role
 from soloist.bench.locks import Table
 from soloist.core import SoloistError
 from soloist.testing import free_ports
@@ -78,14 +78,20 @@ class Trials:
             for role, name in zip(roles, nodes, strict=True)
         ]
 
+    def _run(self, jobs: Sequence[Job], seconds: float) -> list[Done]:
+        try:
+            return self.crew.run(jobs, seconds)
+        except RuntimeError as error:
+            raise SoloistError(str(error)) from None
+
     def pair(self, lease: float | None) -> float:
         """Microseconds to take a free lock that rests here, and to give it back."""
-        done = self.crew.run(self.jobs(["pair", "idle", "idle"], lease), self.seconds)
+        done = self._run(self.jobs(["pair", "idle", "idle"], lease), self.seconds)
         return median(done[0].durations) / 1000
 
     def contended(self, lease: float | None) -> float:
         """Entries per second of all."""
-        done = self.crew.run(self.jobs(["contend"] * self.processes, lease), self.seconds)
+        done = self._run(self.jobs(["contend"] * self.processes, lease), self.seconds)
         if not (rate := contention(done, self.seconds).entries_per_second):
             raise SoloistError("nobody entered in that time; give more --seconds")
         return rate
@@ -93,7 +99,7 @@ class Trials:
     def hand_off(self, lease: float | None) -> float:
         """Microseconds from release in one process to entry in another that has been waiting."""
         jobs = self.crew.by_turns(self.jobs(["hold", "hold", "idle"], lease))
-        visits = in_order(self.crew.run(jobs, self.seconds))
+        visits = in_order(self._run(jobs, self.seconds))
         passed = [b.entered - a.left for a, b in pairwise(visits) if a.process != b.process]
         if not passed:
             raise SoloistError("no hand-off was seen in that time; give more --seconds")
@@ -109,7 +115,7 @@ TRIALS = (
 
 def measure(
     rounds: int = 20,
-    seconds: float = 0.5,
+    seconds: float = 1.0,
     processes: int = 4,
     lease: float = 10.0,
     progress: Callable[[int, int], None] = lambda done, total: None,

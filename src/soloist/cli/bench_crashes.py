@@ -133,7 +133,7 @@ def _print_judgement(found: Judgement, lease: float) -> None:
 
 def leases(
     rounds: Annotated[int, typer.Option(help="Pairs of measurements; the median ratio counts.")] = 20,
-    seconds: Annotated[float, typer.Option(help="How long each measurement lasts.")] = 0.5,
+    seconds: Annotated[float, typer.Option(help="How long each measurement lasts.")] = 1.0,
     processes: Annotated[int, typer.Option(help="Contending processes.")] = 4,
     lease: Annotated[float, typer.Option(help="Seconds.")] = 10.0,
     json: Json = False,

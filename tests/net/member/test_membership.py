@@ -14,7 +14,7 @@ from soloist.net.member.council import Council
 from soloist.net.member.membership import Membership
 from soloist.net.member.origin import DataDirectory
 from soloist.testing import crash, eventually, memory_cluster, memory_nodes, started
-from tests.net.helpers import run
+from tests.net.helpers import log_lines, run
 
 FOR_EVER = 600.0
 
@@ -162,3 +162,18 @@ def test_who_hears_of_the_birth_from_others_votes_all_the_same(monkeypatch: pyte
             assert a.members == ["a", "c"]
 
     run(go())
+
+
+def test_a_vote_file_that_was_put_back_is_found_out_aloud() -> None:
+    async def go() -> None:
+        async with memory_cluster("abc", lease=2.0) as (a, b, _):
+            await a.lock("x").acquire_or_raise(None)
+            council(a).member.starts[council(b).votes.file.voter] = (
+                99  # it has seen that voter started more often
+            )
+            await eventually(lambda: [line for line in lines if "b votes no more" in line], "it is said")
+
+    with log_lines() as lines:
+        run(go())
+    (said,) = [line for line in lines if "b votes no more" in line]
+    assert "it was restored" in said

@@ -339,7 +339,10 @@ class Council:
         now = self.clock()
         voter = self.voter
         if voter and to in (VOTER, voter.file.voter):
+            voted = not voter.stopped
             voter.receive(sender, message, now)
+            if voted and voter.stopped:
+                log.error("%s votes no more: %s", self.name, voter.stopped)
         elif to == self.me:
             with self.gate.step() as member:
                 member.receive(sender, message, now)

@@ -44,7 +44,7 @@ def test_kills_and_pauses_among_nodes_of_one_host() -> None:
 
 
 def test_every_kind_of_fault() -> None:
-    found = judged("abcde", SECONDS, seed=281)  # whose first six faults are of all kinds
+    found = judged("abcde", SECONDS, seed=281)
     assert kinds_of(found) == set(KINDS)
 
 

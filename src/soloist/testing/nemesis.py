@@ -132,7 +132,9 @@ class Nemesis:
             if (passed := time.monotonic() - began) >= seconds and number >= least:
                 break
             progress(min(1.0, passed / seconds))
-            getattr(self, "_" + self.draw.choice(self.kinds).replace("-", "_"))()
+            if number % len(self.kinds) == 0:  # each kind in turn, but in another order each time
+                self.draw.shuffle(self.kinds)
+            getattr(self, "_" + self.kinds[number % len(self.kinds)].replace("-", "_"))()
             time.sleep(self.draw.uniform(*self.every))
         time.sleep(self.lease + SLACK_SECONDS)
         ended = time.monotonic()

@@ -22,7 +22,7 @@ def judged(names: str, seconds: float, **options: object) -> Judgement:
     for fault in found.faults:
         print(f"{fault.at - found.faults[0].at:8.2f} {fault.what}")
     assert not found.problems
-    assert not found.errors
+    assert set(found.errors) <= {"NoQuorum"}  # on the smaller side of a cut
     assert found.epochs > 0
     return found
 

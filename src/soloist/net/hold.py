@@ -60,7 +60,9 @@ class Hold:
         self.fence = tickets[0].fence if len(tickets) == 1 else max(ticket.fence for ticket in tickets)
         node, lock = self._node, self.key[0]
         self.since = node.turns.entered = time.monotonic()
-        if tickets[0].lost:
+        if any(ticket.lost for ticket in tickets):
+            for ticket in tickets:
+                node.release(lock, ticket)
             raise LockLost(f"{self.name!r} is lost: it was so before this task went on", name=self.name)
         if not node.usable:  # closed between the grant and now
             node.check_usable()

@@ -177,16 +177,18 @@ class Council:
                 member.say(voter, Fetch(member.epoch))
 
     def _leave(self, then: Callable[[], None]) -> None:
-        with self.gate.step() as member:
-            member.leave()
-            member.lose_all()
-            if member.view:
-                member.farewell(tuple(self.hearing.incarnations.values()))
-        self._perform(self.member)
-        if self.voter and self.voter.view:
-            self.voter.receive(self.me, Bye(self.me), self.clock())
-        self._flush()
-        then()
+        try:
+            with self.gate.step() as member:
+                member.leave()
+                member.lose_all()
+                if member.view:
+                    member.farewell(tuple(self.hearing.incarnations.values()))
+            self._perform(self.member)
+            if self.voter and self.voter.view:
+                self.voter.receive(self.me, Bye(self.me), self.clock())
+            self._flush()
+        finally:  # whatever went wrong: somebody waits for the end
+            then()
 
     def _tell_of(self, incarnation: str, proof: str) -> None:
         log.warning("%s: %s has ended (%s)", self.name, self._name_of(incarnation), proof)

@@ -139,6 +139,7 @@ class Node(Life, LockMaker):
             self.beginning.begin_above(above)
             await self.transport.start(self.board.receive, self.beginning)
         except BaseException:
+            self.beginning.close()
             self._close_data()
             raise
         self.usable = not self.closed

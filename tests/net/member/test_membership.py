@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from soloist.core import UsageError
 from soloist.net import LockLost, Node
+from soloist.net.member import membership as module
 from soloist.net.member.council import Council
 from soloist.net.member.membership import Membership
 from soloist.net.member.origin import DataDirectory
-from soloist.testing import crash, eventually, memory_cluster, memory_nodes, started
+from soloist.testing import crash, eventually, memory_cluster, memory_nodes, ports, started, tcp_cluster
 from tests.net.helpers import log_lines, run
 
 FOR_EVER = 600.0
@@ -177,3 +181,36 @@ def test_a_vote_file_that_was_put_back_is_found_out_aloud() -> None:
         run(go())
     (said,) = [line for line in lines if "b votes no more" in line]
     assert "it was restored" in said
+
+
+def test_a_connection_for_renewals_that_got_lost_unnoticed_is_made_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever went wrong: a link without renewals beside it would cost the lease, and nobody would know why."""
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.05)
+
+    async def go() -> None:
+        async with tcp_cluster("abc", lease=FOR_EVER) as nodes:
+            await nodes[0].lock("x").acquire_or_raise(None)
+            for node in nodes:
+                for peer in council(node).pulse.peers():
+                    council(node).pulse.drop(peer)  # and nobody is told
+            await eventually(
+                lambda: all(len(council(node).pulse.peers()) == 2 for node in nodes), "they are there again"
+            )
+
+    run(go())
+
+
+def test_a_node_that_cannot_start_leaves_no_thread_behind() -> None:
+    async def go() -> None:
+        threads = threading.active_count()
+        with (
+            ports("a") as peers,
+            socket.create_server(("127.0.0.1", int(peers["a"].rpartition(":")[2]))),
+            pytest.raises(UsageError, match="cannot listen"),
+        ):
+            await Node("a", peers, lease=FOR_EVER, shortcut=False).start()
+        assert threading.active_count() == threads
+
+    run(go())

@@ -34,10 +34,9 @@ class Pulses:
     def wanted(self, peer: Peer) -> None:
         """There is a link, or the connection for renewals is gone."""
         ours = peer.connection and peer.connection.dialled
-        if self.owner.meeting.renews and ours and not peer.pulsing and peer.name not in self.tasks:
-            task = asyncio.create_task(self._dial(peer), name=f"renew with {peer.name}")
-            self.tasks[peer.name] = task
-            task.add_done_callback(lambda _: self.tasks.pop(peer.name, None))
+        dialling = peer.name in self.tasks and not self.tasks[peer.name].done()
+        if self.owner.meeting.renews and ours and not peer.pulsing and not dialling:
+            self.tasks[peer.name] = asyncio.create_task(self._dial(peer), name=f"renew with {peer.name}")
 
     def lost(self, peer: Peer) -> None:
         peer.pulsing = False

@@ -79,6 +79,9 @@ class Beginning:
     async def leave(self) -> None:
         """The node is closed."""
 
+    def close(self) -> None:
+        """It has never started, or there is nobody left to say goodbye to."""
+
     def descriptors(self) -> list[int]:
         """The files that the child of a fork must not keep."""
         return []

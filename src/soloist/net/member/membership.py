@@ -37,6 +37,8 @@ log = logging.getLogger("soloist.net")
 
 LEAST_LEASE = 0.5
 """Seconds. Less is lost by any hiccup."""
+LOOK_SECONDS = 1.0
+"""How often is looked whether each link has a connection for renewals beside it."""
 MOST_VOTERS = 7
 MOST_MAIL = 100_000
 """Messages that are kept for a view that is not here yet."""
@@ -88,9 +90,13 @@ class Membership(Beginning):
         self.joining = epoch > 0
         """Whether there is a view that we are not in, so that this is no beginning."""
         self.ended = False
+        self._without: set[str] = set()
+        """Peers that had a link and no connection for renewals when we last looked."""
+        self._looking: asyncio.TimerHandle | None = None
         board.table.door = self.council.gate
 
     def start(self) -> None:
+        self._looking = self.board.loop.call_later(LOOK_SECONDS, self._look_after_renewals)
         self.testament.begin()
         self.council.start()
         super().start()
@@ -140,6 +146,16 @@ class Membership(Beginning):
     def _hear_will(self, will: str) -> None:
         if ended := self.testament.whose(will):
             self.council.dead(ended, "its sentinel says so")
+
+    def _look_after_renewals(self) -> None:
+        """A peer that is connected, but not for renewals, twice in a row: whatever went wrong, begin that anew."""
+        if self.ended:
+            return
+        without = self.transport.connected() - self.council.pulse.peers()
+        for peer in without & self._without:
+            self.transport.pulse_lost(peer)
+        self._without = without
+        self._looking = self.board.loop.call_later(LOOK_SECONDS, self._look_after_renewals)
 
     def _pulse_lost(self, peer: str) -> None:
         if not self.ended:
@@ -283,6 +299,8 @@ class Membership(Beginning):
 
     def close(self) -> None:
         self.ended = True
+        if self._looking:
+            self._looking.cancel()
         for process in self.processes.values():
             process.close()
         self.council.close()

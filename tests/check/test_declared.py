@@ -35,8 +35,8 @@ LIMITS = Limits(states=200_000)
 
 
 def load(folder: Path, name: str, text: str) -> ModuleType:
-    """A user's own file as a module."""
-    path = folder / f"{name}.py"
+    """A user's own file as a module. A file of its own each time: what was read before of one as large and as old is kept."""
+    path = folder / f"{name}-{len(list(folder.iterdir()))}.py"
     path.write_text(text)
     spec = spec_from_file_location(name, path)
     assert spec is not None

@@ -83,6 +83,10 @@ class Journal:
         self._append(Line(cell, msgspec.Raw(msgspec.json.encode(row))))
         self.done[cell] = row
 
+    def kept(self) -> int:
+        """How many runs are in the file: counted there, for an interrupt comes at any moment."""
+        return max(0, len(self._whole_lines()) - 1)
+
     def _lock(self) -> None:
         """One sweep at a time. A record lock goes with its process, and no child inherits it."""
         if fcntl is None:
@@ -124,6 +128,7 @@ class Journal:
     def _whole_lines(self) -> list[bytes]:
         """The lines that were written to their end. What follows them is cut off, for the next one to start well."""
         with open(self.file, "rb", closefd=False) as file:
+            file.seek(0)
             content = file.read()
         whole = content.rfind(b"\n") + 1
         if whole < len(content):

@@ -167,4 +167,4 @@ def _outcomes(
 def _how_far(done: int, runs: int, journal: Journal | None) -> str:
     if journal is None:
         return f"{done} of {runs} runs were done"
-    return f"{done} of {runs} runs are kept in {journal.path.parent}; the same command goes on from there"
+    return f"{journal.kept()} of {runs} runs are kept in {journal.path.parent}; the same command goes on from there"

@@ -305,11 +305,17 @@ class Council:
         self.leased = valid
 
     def _starve(self, now: float) -> None:
-        if not self.leased and now - self.unleased_since >= self._lease() and self.newest_view:
-            what = (
-                "no majority of the voters has answered" if self.member.view else "this node was not taken in"
+        """Whether there are too few voters to be heard: who only waits for a view to be made is not starving."""
+        view, lease = self.newest_view, self._lease()
+        if view is None or self.leased or now - self.unleased_since < lease:
+            return
+        heard = {self.name, *self.hearing.lately(lease, now)}
+        count = sum(node_of(voter) in heard for voter in view.voters)
+        if count < view.majority:
+            since = f"for {now - self.unleased_since:.1f} s"
+            self.events.starving(
+                f"{count} of {len(view.voters)} voters are heard, and there was no lease {since}"
             )
-            self.events.starving(f"{what} for {now - self.unleased_since:.1f} s")
 
     def _ask_to_join(self) -> None:
         said: list[Message] = [Dead(self.previous, "restarted")] if self.previous else []

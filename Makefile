@@ -12,7 +12,7 @@ demo: $(USABLE)  ## five processes, a lock, a semaphore, a witness; then a holde
 
 # One more than there are processors: many tests wait for other processes.
 test: venv  ## all tests
-	$(BIN)/pytest -q -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --durations=10
+	$(BIN)/pytest -q -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal --durations=10
 
 soak: venv  ## the largest configurations, an hour of load, ten minutes of nemesis (SOLOIST_NEMESIS_MINUTES)
 	$(BIN)/pytest -q -m soak

@@ -130,12 +130,12 @@ def test_bare_messages_are_timed() -> None:
 def test_rounds_give_one_row_a_system() -> None:
     steps: list[tuple[int, int]] = []
     rows = locks.measure(
-        (2,), 0.05, 2, ["naimi-trehel", "central"], lambda done, total: steps.append((done, total))
+        (2,), 0.05, 2, ["ricart-agrawala", "central"], lambda done, total: steps.append((done, total))
     )
     names = [(row.system, row.missing) for row in rows]
-    assert [name for name, _ in names] == ["naimi-trehel"] * 4 + ["central"]
-    assert [row.setting for row in rows[:4]] == ["asyncio", "uvloop", "asyncio, TCP", "uvloop, TCP"]
-    assert steps[-1] == (50, 50)
+    assert [name for name, _ in names] == ["ricart-agrawala"] * 2 + ["central"]
+    assert [row.setting for row in rows[:2]] == ["asyncio", "uvloop"]
+    assert steps[-1] == (30, 30)
     columns, cells = locks.table(rows, (2,))
     assert all(len(each) == len(columns) for each in cells)
 
@@ -238,7 +238,7 @@ def soloist(*words: str) -> str:
 
 def test_the_command_prints_tables_and_json() -> None:
     tiny = ("naimi-trehel", "central", "--seconds", "0.05", "--rounds", "1", "--processes", "2")
-    assert "hand-off p50 / central" in soloist(*tiny)
+    assert "hand-off p50" in soloist(*tiny[1:])
     found = json.loads(soloist(*tiny, "--json"))
     assert {row["system"] for row in found["rows"]} == {"naimi-trehel", "central"}
     assert {"what", "value", "limit", "met"} <= set(found["bars"][0])

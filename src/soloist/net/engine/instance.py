@@ -85,7 +85,7 @@ class Instance:
         counter: int = 0,
         make_port: Callable[[Process, Outbox], Port] = Port,
     ) -> None:
-        self.lock, self.layout, self.terms, self.counter = lock, layout, terms, counter
+        self.lock, self.layout, self.counter = lock, layout, counter
         self.effects, self.epoch, self.locality, self.call_later, self.door = (
             terms.effects,
             terms.epoch,

@@ -28,6 +28,11 @@ class Pest:
     def __init__(self) -> None:
         signal.signal(signal.SIGALRM, self.bite)
 
+    def leave(self) -> None:
+        """Nothing bites any more. (A timer that comes late would kill a process that ends: it has no handlers then.)"""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+
     def bite(self, number: int, frame: FrameType | None) -> None:
         # What hits the very beginning of `__exit__`, before its first step, no Python code can mend.
         beginning = frame and frame.f_code.co_name == "__exit__" and frame.f_lasti <= 2
@@ -95,6 +100,7 @@ def main(use: str, names: str, tries: int, seed: int) -> None:
                     for hold in mine():
                         node.call(hold.release)
                     break
+        pest.leave()
         over.set()
         other.join(SECONDS)
         print(interrupted, left, len(lock._bodies._open), "hangs" if other.is_alive() else "ends", flush=True)

@@ -97,6 +97,9 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
 class DiskVotes:
     """The vote file in a data directory, which must be open: its lock keeps every other process out."""
 
+    reached: Callable[[str], None] = staticmethod(lambda point: None)
+    """Called with each of `POINTS`: tests end the process there."""
+
     def __init__(
         self, directory: DataDirectory, peers: Mapping[str, str] | None = None, source: str = "a program"
     ) -> None:
@@ -107,8 +110,6 @@ class DiskVotes:
         self.directory, self.source = directory, source
         self.path = directory.path / NAME
         self._peers = peers
-        self.reached: Callable[[str], None] = lambda point: None
-        """Called with each of `POINTS`: tests end the process there."""
         self.bad = self.failed = ""
         self.stores, self.seconds = 0, 0.0
         """How often something was stored, and how long that took altogether."""

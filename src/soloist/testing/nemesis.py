@@ -103,10 +103,14 @@ class Nemesis:
             tasks=self.tasks,
             journal=str(self.folder / f"{name}-{self._starts}.journal"),
             store=self._store,
-            rate=1 + self.draw.choice((-1, 0, 1)) * self.drift,
+            rate=self.rate(name),
             semaphore=self.semaphore,
         )
         self.crew.start(name, haunt, part)
+
+    def rate(self, name: str) -> float:
+        """How fast the clock goes by which that node measures its lease, from this start on."""
+        return 1 + self.draw.choice((-1, 0, 1)) * self.drift
 
     # What afflictions use.
 
@@ -160,7 +164,7 @@ class Nemesis:
         time.sleep(self.lease + SLACK_SECONDS)
         ended = time.monotonic()
         self._all_go_on()
-        return self._judge(began, ended)
+        return self.judgement(began, ended)
 
     def _all_go_on(self) -> None:
         """One lock that is out of reach for ever would soon keep all tasks of a node."""
@@ -172,7 +176,8 @@ class Nemesis:
     def _has_entered(self, name: str, times: int) -> bool:
         return self.tally(name).entries >= times
 
-    def _judge(self, began: float, ended: float) -> Judgement:
+    def judgement(self, began: float, ended: float) -> Judgement:
+        """Of all that was entered, and of how long locks were out of reach from one time to the other."""
         entries = [entry for path in sorted(self.folder.glob("*.journal")) for entry in read(path)]
         if not entries:
             raise SoloistError(f"nobody was ever let in (seed {self.seed})")

@@ -156,7 +156,7 @@ class Nemesis:
         for number in itertools.count():
             if (passed := time.monotonic() - began) >= seconds and number >= least:
                 break
-            progress(min(1.0, passed / seconds))
+            progress(passed / max(seconds, passed, 1e-9))
             if number % len(self.kinds) == 0:  # each kind in turn, but in another order each time
                 self.draw.shuffle(self.kinds)
             AFFLICTIONS[self.kinds[number % len(self.kinds)]](self)

@@ -21,6 +21,7 @@ import msgspec
 
 from soloist.bench.lock_peers import PEERS, Peer
 from soloist.bench.locks import Bar, Table
+from soloist.bench.recovery_pause import HELD, NAMES, PauseStage
 from soloist.bench.recovery_workers import (
     ASKING,
     CLIENTS,
@@ -44,7 +45,7 @@ MEMBERS = "abc"
 FAILURES = (SoloistError, RuntimeError, OSError, subprocess.SubprocessError)
 
 PROVED, TOLD, UNPROVED = "soloist, one host", "soloist, sentinel", "soloist, no proof"
-APART = "soloist, hosts apart"
+APART, OTHERS = "soloist, hosts apart", "soloist, another lock"
 POSTGRES = "postgresql"
 
 
@@ -57,6 +58,8 @@ class System(msgspec.Struct, frozen=True):
     peer: Peer | None = None
     apart: bool = False
     """Each node is in a network namespace of its own, as on a host of its own."""
+    other: bool = False
+    """Not the holder's lock is waited for: how long one is kept that has nothing to do with it."""
     slow: bool = False
     """It takes a lease, a TTL or a session: then fewer rounds will do."""
 
@@ -67,6 +70,7 @@ OURS = (
     System(PROVED, "the end of a process is seen", {"shortcut": True}),
     System(TOLD, "TCP on loopback, its sentinel tells", {"shortcut": False}),
     System(APART, "network namespaces, its sentinel tells", {"insecure": True}, apart=True),
+    System(OTHERS, f"its pause; {NAMES:,} names, {HELD} of them held", other=True),
     System(UNPROVED, f"lease {TTL_SECONDS:g} s", {"shortcut": False, "sentinel": False}, slow=True),
 )
 SETTINGS = {
@@ -194,13 +198,16 @@ def measure(
     found: dict[str, list[float]] = {system.name: [] for system in chosen}
     missing: dict[str, str] = {}
     with ExitStack() as stack:
-        stages: dict[str, Stage] = {}
+        stages: dict[str, Stage | PauseStage] = {}
         for system in chosen:
             if hint := lacking(system):
                 missing[system.name] = hint
                 continue
             try:
-                stages[system.name] = stack.enter_context(Stage(system, seed))
+                if system.other:
+                    stages[system.name] = stack.enter_context(PauseStage())
+                else:
+                    stages[system.name] = stack.enter_context(Stage(system, seed))
             except FAILURES as error:
                 missing[system.name] = f"failed: {error}"
         done = 0
@@ -244,6 +251,8 @@ def bars(rows: Sequence[Row]) -> list[Bar]:
     for told in (TOLD, APART):
         if (ours := known.get(told)) and (p50 := ours.share(50)):
             found.append(Bar("p50, ms", ours.system, ours.setting, p50 * 1000, 150, True))
+    if (ours := known.get(OTHERS)) and (p50 := ours.share(50)):
+        found.append(Bar("p50, ms", ours.system, ours.setting, p50 * 1000, 50, True))
     if (ours := known.get(UNPROVED)) and (worst := ours.share(100)):
         found.append(Bar("worst, s", ours.system, ours.setting, worst, TTL_SECONDS + SLACK_SECONDS, True))
     return found

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from soloist.testing import failpoints
+from soloist.testing.failpoints import POINTS
 from soloist.testing.haunted import Doom
 from soloist.testing.proxy import Mischief
 from soloist.testing.waiting import until
@@ -36,7 +36,7 @@ def kill(nemesis: Nemesis) -> None:
 def point(nemesis: Nemesis) -> None:
     """One is killed; and one that takes part in what follows dies in the middle of it."""
     victim, doomed = nemesis.draw.sample(nemesis.names, 2)
-    where = nemesis.draw.choice(failpoints.POINTS)
+    where = nemesis.draw.choice(POINTS)
     times = nemesis.draw.randint(1, MOST_TIMES)
     nemesis.dead.append(nemesis.tally(doomed))
     nemesis.crew.tell(doomed, Doom(where, times))

@@ -17,6 +17,7 @@ from soloist.net.link.cipher import Cipher
 from soloist.net.link.wire import encode
 from soloist.net.member.canvass import Canvass
 from soloist.net.member.clock import Clock
+from soloist.net.member.editions import Editions
 from soloist.net.member.gate import Gate
 from soloist.net.member.hearing import Hearing
 from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
@@ -74,6 +75,7 @@ class Council:
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
         self.hearing = Hearing(node.name)
         self.canvass = Canvass(self.hearing)
+        self.editions = Editions(votes, node.name)
         self.changing_since: float | None = None
         self.leased = False
         self.unleased_since = clock()
@@ -334,6 +336,7 @@ class Council:
         if parcel.incarnation != self.hearing.incarnations.get(peer):
             raise ProtocolError(f"{peer} speaks as another incarnation than it was met as")
         self.hearing.heard(peer, parcel.hears, self.clock())
+        self.editions.compare(peer, parcel, self.voter)
         if not (self.hearing.heard_by[peer] and peer in self.hearing.told):  # not only with the next renewal
             self._parcels.setdefault(peer, [])
         self._step(lambda: self._take(parcel))
@@ -347,6 +350,8 @@ class Council:
         now = self.clock()
         voter = self.voter
         if voter and to in (VOTER, voter.file.voter):
+            if self.editions.withhold(voter, message):
+                return
             voted = not voter.stopped
             voter.receive(sender, message, now)
             if voted and voter.stopped:
@@ -375,7 +380,7 @@ class Council:
         parcels, self._parcels = self._parcels, {}
         hears = self.hearing.lately(self._lease(), self.clock()) if parcels else []
         for peer, said in parcels.items():
-            self.pulse.send(peer, encode((self.me, hears, said)))
+            self.pulse.send(peer, encode((self.me, hears, said, *self.editions.shown(peer, self.voter))))
             if peer in hears:
                 self.hearing.told.add(peer)
 

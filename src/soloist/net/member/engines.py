@@ -39,4 +39,4 @@ def etcd_lease(seconds: float | None) -> Lease:
     return msgspec.structs.replace(lease, margin=lease.margin + lost)
 
 
-__all__ = ["Endpoints", "engine"]
+__all__ = ["Endpoints", "engine", "etcd_lease"]

@@ -36,7 +36,7 @@ async def nodes(etcds: Etcds, cluster: str, **common: Any) -> AsyncIterator[Make
     hub, made = MemoryHub(), []
 
     async def make(name: str, names: str = "ab", **options: Any) -> Node:
-        peers = {each: "127.0.0.1:7400" for each in names}
+        peers = dict.fromkeys(names, "127.0.0.1:7400")
         given = {"cluster": cluster, "etcd": etcds.endpoints, **common, **options}
         node = Node(name, peers, transport=hub.transport(name), **given)
         made.append(node)
@@ -222,10 +222,15 @@ def test_one_without_etcd_and_other_leases_do_not_fit(etcds: Etcds, cluster: str
         ({"etcd": "http://127.0.0.1:2379"}, "etcd must be a list of URLs"),
         ({"etcd": []}, "etcd must be a list of URLs"),
         ({"etcd": ["127.0.0.1:2379"]}, "'127.0.0.1:2379' is no endpoint"),
-        ({"etcd": ["http://127.0.0.1"]}, "is no endpoint; give a list of URLs like"),
-        ({"etcd": ["https://127.0.0.1:2379"]}, "https needs certificates"),
+        ({"etcd": ["http://127.0.0.1"]}, "is no endpoint of etcd; give a list of URLs like"),
+        ({"etcd": ["https://127.0.0.1:2379"]}, "https need certificates"),
     ],
 )
 def test_what_is_wrong_is_said(options: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        Node("a", {"a": ""}, transport=MemoryHub().transport("a"), **{"etcd": ["http://127.0.0.1:2379"], **options})
+        Node(
+            "a",
+            {"a": ""},
+            transport=MemoryHub().transport("a"),
+            **{"etcd": ["http://127.0.0.1:2379"], **options},
+        )

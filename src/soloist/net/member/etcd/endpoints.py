@@ -28,7 +28,7 @@ class Etcd(msgspec.Struct, frozen=True):
         for each in etcd.endpoints:
             _check(each, wanted)
         if etcd.tls is None and any(each.startswith("https:") for each in etcd.endpoints):
-            raise UsageError("etcd: https needs certificates; give etcd=Etcd([...], tls=TLS(...))")
+            raise UsageError("endpoints of etcd with https need certificates: give Etcd(endpoints, TLS(...)), or tls in a file")
         return cls(tuple(each.rstrip("/") for each in etcd.endpoints), etcd.tls)
 
 
@@ -47,4 +47,4 @@ def _check(endpoint: object, wanted: str) -> None:
             and not parts.path.strip("/")
         ):
             return
-    raise UsageError(f"etcd: {endpoint!r} is no endpoint; give {wanted}")
+    raise UsageError(f"{endpoint!r} is no endpoint of etcd; give {wanted}")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import http.client
 import shutil
 import signal
 import subprocess
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
-from urllib.parse import urlsplit
+from typing import Any, Self
 
 import pytest
 
 from soloist.children import die_with_parent
-from soloist.net.member.etcd.client import Client
+from soloist.net import TLS
+from soloist.net.member.etcd.client import Client, Unreachable
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.testing import until
 from soloist.testing.ports import reserved
@@ -26,17 +25,21 @@ needs_etcd = pytest.mark.skipif(
 
 
 class Etcds:
-    """Started with `with`; members have numbers."""
+    """Started with `with`; members have numbers. With keys of `soloist keys` they talk to nobody without a certificate."""
 
-    def __init__(self, count: int = 3) -> None:
-        self.numbers = range(count)
+    def __init__(self, count: int = 3, keys: Path | None = None) -> None:
+        self.numbers, self.keys = range(count), keys
+        self.tls = keys and TLS(str(keys / "node.pem"), str(keys / "ca.pem"), str(keys / "node.key"))
         self._held = ExitStack()
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:
         self.folder = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="etcd-")))
         ports = self._held.enter_context(reserved(2 * len(self.numbers)))
-        self.endpoints = [f"http://127.0.0.1:{port}" for port in ports[: len(self.numbers)]]
+        self._listen = [f"127.0.0.1:{port}" for port in ports[: len(self.numbers)]]
+        self.endpoints = [f"http://{where}" for where in self._listen]
+        if self.keys:
+            self.endpoints = [f"https://localhost:{port}" for port in ports[: len(self.numbers)]]
         self._peers = [f"http://127.0.0.1:{port}" for port in ports[len(self.numbers) :]]
         try:
             for number in self.numbers:
@@ -56,15 +59,21 @@ class Etcds:
         """It goes on with its data, if it has any."""
         client, peer = self.endpoints[number], self._peers[number]
         members = ",".join(f"m{each}={self._peers[each]}" for each in self.numbers)
-        options = {
+        options: dict[str, Any] = {
             "name": f"m{number}",
             "data-dir": self.folder / str(number),
-            "listen-client-urls": client,
+            "listen-client-urls": f"{'https' if self.keys else 'http'}://{self._listen[number]}",
             "advertise-client-urls": client,
             "listen-peer-urls": peer,
             "initial-advertise-peer-urls": peer,
             "initial-cluster": members,
         }
+        if self.keys:
+            options["cert-file"], options["key-file"] = (
+                self.keys / "localhost.pem",
+                self.keys / "localhost.key",
+            )
+            options["trusted-ca-file"], options["client-cert-auth"] = self.keys / "ca.pem", "true"
         with (self.folder / f"{number}.log").open("ab") as log:
             self._processes[number] = subprocess.Popen(
                 ["etcd", *(f"--{key}={value}" for key, value in options.items())],
@@ -99,19 +108,15 @@ class Etcds:
                 return number + 1
         return 0
 
-    def _status(self, number: int) -> dict[str, object] | None:
-        import json
-
-        parts = urlsplit(self.endpoints[number])
-        connection = http.client.HTTPConnection(str(parts.hostname), parts.port, timeout=1)
+    def _status(self, number: int) -> dict[str, Any] | None:
+        client = Client(Etcd((self.endpoints[number],), self.tls), 1.0)
         try:
-            connection.request("POST", "/v3/maintenance/status", b"{}")
-            found: dict[str, object] = json.loads(connection.getresponse().read())
+            found: dict[str, Any] = client.call("/v3/maintenance/status", {})
             return found
-        except (OSError, http.client.HTTPException, ValueError):
+        except Unreachable:
             return None
         finally:
-            connection.close()
+            client.disconnect()
 
     def client(self, seconds: float = 5.0) -> Client:
         client = Client(Etcd(tuple(self.endpoints)), seconds)

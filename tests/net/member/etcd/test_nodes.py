@@ -6,15 +6,17 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from soloist.core import UsageError
-from soloist.net import ConfigMismatch, Hold, MemoryHub, Node, NoQuorum
+from soloist.net import TLS, ConfigMismatch, Etcd, Hold, MemoryHub, Node, NoQuorum
 from soloist.net.engine.ticket import FENCE_BITS
 from soloist.net.member.etcd.chair import ETCD
 from soloist.net.member.etcd.store import Store
+from soloist.net.service.keys import make_keys
 from soloist.testing import eventually
 from tests.net.helpers import run
 
@@ -212,6 +214,25 @@ def test_one_without_etcd_and_other_leases_do_not_fit(etcds: Etcds, cluster: str
 
     run(main({"etcd": None}, "'a' runs with etcd, 'b' runs without etcd"), SECONDS)
     run(main({"lease": LONG + 1}, "with a lease of 6[01] s"), SECONDS)
+
+
+def test_certificates(tmp_path: Path, cluster: str) -> None:
+    make_keys(tmp_path, ["localhost", "node"])
+    make_keys(tmp_path / "other", ["node"])
+    strange = TLS(
+        str(tmp_path / "other/node.pem"), str(tmp_path / "ca.pem"), str(tmp_path / "other/node.key")
+    )
+
+    async def main(etcds: Etcds) -> None:
+        async with nodes(etcds, cluster, lease=SHORT) as make:
+            known = await make("a", "a", etcd=Etcd(tuple(etcds.endpoints), etcds.tls))
+            assert (await inside(known, "orders")).valid
+            stranger = await make("b", "b", etcd=Etcd(tuple(etcds.endpoints), strange))
+            with pytest.raises(NoQuorum, match=f"{etcds.endpoints[0]}: TLS: "):
+                await stranger.lock("orders").acquire()
+
+    with Etcds(1, tmp_path) as etcds:
+        run(main(etcds), SECONDS)
 
 
 @pytest.mark.parametrize(

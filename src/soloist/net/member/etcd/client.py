@@ -130,7 +130,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, ssl.SSLError):
-        return f"TLS: {getattr(error, 'verify_message', '') or error.reason}"
+        return f"TLS: {getattr(error, 'verify_message', '') or error.reason or 'the connection ended'}"
     if isinstance(error, OSError):
         return os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
     return "it does not speak as etcd does"

@@ -28,7 +28,9 @@ class Etcd(msgspec.Struct, frozen=True):
         for each in etcd.endpoints:
             _check(each, wanted)
         if etcd.tls is None and any(each.startswith("https:") for each in etcd.endpoints):
-            raise UsageError("endpoints of etcd with https need certificates: give Etcd(endpoints, TLS(...)), or tls in a file")
+            raise UsageError(
+                "endpoints of etcd with https need certificates: give Etcd(endpoints, TLS(...)), or tls in a file"
+            )
         return cls(tuple(each.rstrip("/") for each in etcd.endpoints), etcd.tls)
 
 

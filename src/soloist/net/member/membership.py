@@ -67,7 +67,7 @@ class Membership(Beginning):
         self.address, self.addresses = addresses[who.node], addresses
         self.known: dict[str, Who] = {}
         """Those whom we have met, as they were then."""
-        self.council = Council(Node(who.node, who.incarnation, self.address), votes, clock, self, previous)
+        self.council = self.convene(who, votes, clock, previous)
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
         self.processes: dict[str, PeerProcess] = {}
         """Of peers on this host."""
@@ -94,6 +94,10 @@ class Membership(Beginning):
         """Peers that had a link and no connection for renewals when we last looked."""
         self._looking: asyncio.TimerHandle | None = None
         board.table.door = self.council.gate
+
+    def convene(self, who: Who, votes: Votes, clock: Clock, previous: str) -> Council:
+        """Whoever decides."""
+        return Council(Node(who.node, who.incarnation, self.address), votes, clock, self, previous)
 
     def start(self) -> None:
         self._looking = self.board.loop.call_later(LOOK_SECONDS, self._look_after_renewals)

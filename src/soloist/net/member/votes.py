@@ -112,6 +112,8 @@ class DiskVotes:
         self.bad = self.failed = ""
         self.stores, self.seconds = 0, 0.0
         """How often something was stored, and how long that took altogether."""
+        self.on_store: Callable[[float], None] = lambda seconds: None
+        """Called after each store with the time that it took, in whatever thread stores."""
         (self._lock,) = directory.descriptors()
         self._where = Place.of(self._lock)
         self.place = str(self._where)
@@ -176,7 +178,9 @@ class DiskVotes:
             self._replace(_encode(record))
         self.file = file
         self.stores += 1
-        self.seconds += time.perf_counter() - begun
+        took = time.perf_counter() - begun
+        self.seconds += took
+        self.on_store(took)
         self.reached("stored")
 
     def _replace(self, content: bytes) -> None:

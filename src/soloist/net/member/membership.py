@@ -22,6 +22,7 @@ from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Welcome, Who, incarnation
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Envelope, encode
+from soloist.net.losses import LEASE_OVER
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
 from soloist.net.member.clock import Clock, lease_clock
@@ -247,7 +248,7 @@ class Membership(Beginning):
         }
 
     def _lose(self, lock: str, fence: int) -> None:
-        self.board.lose(lock, fence, "its lease has run out, or a view was made without it")
+        self.board.lose(lock, fence, LEASE_OVER)
 
     def _go_on(self) -> None:
         if not self.ended:

@@ -93,7 +93,7 @@ def lacking(system: System) -> str | None:
     return Namespaces.missing() if system.apart else None
 
 
-class Row(msgspec.Struct, frozen=True):
+class Measurement(msgspec.Struct, frozen=True):
     """One system: seconds from the kill until the next one was in."""
 
     system: str
@@ -162,9 +162,9 @@ class Stage:
         """Seconds until the next one was in. Each is the holder, and each waits, when it is its turn."""
         holder, waiter, *_ = self.names[self.rounds % len(self.names) :] + self.names
         self.rounds += 1
-        self._ask(holder)
+        self._let_ask(holder)
         self.crew.hear(holder)
-        self._ask(waiter)
+        self._let_ask(waiter)
         time.sleep(SETTLE_SECONDS + self.draw.uniform(0, TTL_SECONDS / 3))
         if self.crew.says(waiter):
             raise SoloistError(f"{waiter} was let in while {holder} held the lock")
@@ -176,7 +176,7 @@ class Stage:
         self.crew.hear(holder)
         return entered - killed
 
-    def _ask(self, name: str) -> None:
+    def _let_ask(self, name: str) -> None:
         said = self.crew.ask(name, TAKE)
         assert said == ASKING
 
@@ -187,7 +187,7 @@ def measure(
     only: Sequence[str] = (),
     seed: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Row]:
+) -> list[Measurement]:
     """One row for each system, or for those named. In each round every system has its turn, while it has rounds left."""
     names = [system.name for system in systems()]
     for name in only:
@@ -221,11 +221,12 @@ def measure(
                     done += 1
                     progress(done, sum(wanted[each] for each in stages))
     return [
-        Row(system.name, system.setting, found[system.name], missing.get(system.name)) for system in chosen
+        Measurement(system.name, system.setting, found[system.name], missing.get(system.name))
+        for system in chosen
     ]
 
 
-def table(rows: Sequence[Row]) -> Table:
+def table(rows: Sequence[Measurement]) -> Table:
     columns = ("system", "setting", ">kills", ">p50", ">p95", ">worst")
     return columns, [
         (row.system, row.setting, str(len(row.seconds)), *(_seconds(row.share(p)) for p in (50, 95, 100)))
@@ -240,7 +241,7 @@ def _seconds(value: float | None) -> str:
     return f"{value * 1000:.1f} ms" if value < 1 else f"{value:.2f} s"
 
 
-def bars(rows: Sequence[Row]) -> list[Bar]:
+def bars(rows: Sequence[Measurement]) -> list[Bar]:
     """What we want to reach, as far as it was measured."""
     known = {row.system: row for row in rows if not row.missing and row.seconds}
     found = []

@@ -128,6 +128,8 @@ class DiskVotes:
         self.loaded = self.edition = self._first = 0
         self.stores, self.seconds = 0, 0.0
         """How often something was stored, and how long that took altogether."""
+        self.on_store: Callable[[float], None] = lambda seconds: None
+        """Called after each store with the time that it took, in whatever thread stores."""
         (self._lock,) = directory.descriptors()
         self._where = Place.of(self._lock)
         self.place = str(self._where)
@@ -199,7 +201,9 @@ class DiskVotes:
         self.file, self.edition = file, edition
         self._first = self._first or edition
         self.stores += 1
-        self.seconds += time.perf_counter() - begun
+        took = time.perf_counter() - begun
+        self.seconds += took
+        self.on_store(took)
         self.reached("stored")
 
     def _replace(self, content: bytes) -> None:

@@ -259,6 +259,10 @@ class Membership(Beginning):
         if self.ended:
             return
         waiting, _ = self.board.table.wedge()
+        self.board.outsiders = {
+            *self.addresses,
+            *self.transport.connected(),
+        }  # of that epoch nothing is heard any more
         self.open, self.joining = False, True
         self.callers += waiting
         self.who = msgspec.structs.replace(self.who, incarnation=incarnation())

@@ -48,11 +48,7 @@ class EtcdMembership(Membership):
 
     def begin_above(self, origin: int) -> None:
         super().begin_above(origin)
-        self.council.origin = self.who.origin
-
-    def why(self) -> str:
-        trouble = self.council.desk.trouble
-        return "; ".join(filter(None, [super().why(), trouble]))
+        self.council.own.origin = self.who.origin
 
     def voters(self) -> dict[str, bool]:
         troubles = self.council.desk.client.troubles

@@ -29,7 +29,18 @@ from soloist.views.messages import (
     Stored,
     newest,
 )
-from soloist.views.view import Ballot, Holder, Incarnation, Lease, Node, View, VoterId, newcomers, ordered
+from soloist.views.view import (
+    Algorithm,
+    Ballot,
+    Holder,
+    Incarnation,
+    Lease,
+    Node,
+    View,
+    VoterId,
+    newcomers,
+    ordered,
+)
 
 
 class VoterChange(msgspec.Struct, frozen=True, array_like=True):
@@ -57,6 +68,8 @@ class Proposer(msgspec.Struct, kw_only=True):
     change: VoterChange | None = None
     lease: Lease | None = None
     """Another lease for the next view, if it is to change."""
+    algorithms: tuple[Algorithm, ...] = ()
+    """What runs the locks of the next view, as every node that the proposer talks to has agreed; or as before."""
     promises: dict[VoterId, Promise] = {}
     polled: dict[VoterId, Polled] = {}
     reports: dict[Incarnation, Report] = {}
@@ -173,7 +186,7 @@ class Proposer(msgspec.Struct, kw_only=True):
         spared = self.spared({node.incarnation for node in kept})
         kept = [node for node in kept if node.incarnation not in spared]
         names = {node.name for node in kept}
-        joiners = [node for node in self.joiners.values() if node.name not in names]
+        joiners = self.understood([node for node in self.joiners.values() if node.name not in names], kept)
         members = tuple(sorted((*kept, *joiners)))
         if not members:
             return None
@@ -185,8 +198,17 @@ class Proposer(msgspec.Struct, kw_only=True):
             members=members,
             holders=self.holders(kept),
             lease=self.lease or self.view.lease,
+            algorithms=self.algorithms or self.view.algorithms,
+            protocol=min(node.newest for node in members),
         )
         return view if self.sound(view) else None
+
+    def understood(self, joiners: list[Node], kept: list[Node]) -> list[Node]:
+        """Those who speak the version that the members who stay talk in; if nobody stays, one that all of them do."""
+        if kept:
+            return [node for node in joiners if node.speaks(self.view.protocol)]
+        newest = min((node.newest for node in joiners), default=0)
+        return [node for node in joiners if node.speaks(newest)]
 
     def may_drop(self, inc: Incarnation) -> bool:
         """P2: banned by every promise of some majority, which binds them until the next view."""

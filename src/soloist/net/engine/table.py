@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from soloist.algorithms import Card
 from soloist.core import Process
+from soloist.net.cards import of_view
 from soloist.net.engine.instance import Asleep, Instance, fresh
 from soloist.net.engine.layout import Layout
 from soloist.net.engine.ticket import Caller, CallLater, Door, Effects, Terms, Ticket
@@ -92,7 +93,7 @@ class Table:
 
     def activate(self, view: View, inside: Iterable[Caller] = ()) -> None:
         """From now on there are locks, and these are the members. Those are inside whose holds it carries over."""
-        self.view, self.epoch = view, view.epoch
+        self.view, self.epoch, self.cards = view, view.epoch, of_view(view, self.cards)
         self.names = sorted(member.name for member in view.members)
         self.me = self.names.index(self.node)
         self.terms = Terms(self.effects, view.epoch, self.locality, self.call_later, self.door)

@@ -49,8 +49,11 @@ def introduction(
 
 
 def algorithms_of(who: Who) -> tuple[Algorithm, ...]:
-    """What it would have a view say: nothing, as long as it would run something else just as well."""
-    if not all(who.named):
+    """What it would have a view say: nothing, as long as it would run something else just as well.
+
+    Where etcd decides there is no birth at which all have met, so that whoever comes first decides.
+    """
+    if not (all(who.named) or who.engine):
         return ()
     return tuple(
         Algorithm(name, "", digest) for name, digest in zip(who.algorithm.split(), who.digests, strict=True)

@@ -54,6 +54,8 @@ class Who(msgspec.Struct, frozen=True, array_like=True):
     """Of the source of its algorithms; empty where there is none to be read."""
     named: tuple[bool, bool] = (True, True)
     """Whether it was told which algorithms to run, or is bound to them by a view; else it takes what others have."""
+    engine: str = ""
+    """What decides on who is a member, if it is not the voters among the nodes."""
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):
@@ -145,6 +147,8 @@ def check_config(me: Who, theirs: Who) -> None:
     check_algorithms(me, theirs)
     if theirs.lease != me.lease:
         raise Mismatch(f"{theirs.node!r} runs {_lease(theirs)}, {me.node!r} runs {_lease(me)}")
+    if theirs.engine != me.engine:
+        raise Mismatch(f"{theirs.node!r} runs {_engine(theirs)}, {me.node!r} runs {_engine(me)}")
     if theirs.members != me.members:
         raise Mismatch(difference(me, theirs))
 
@@ -176,6 +180,10 @@ def source_of(algorithm: str) -> str | None:
 
 def _lease(who: Who) -> str:
     return f"with a lease of {who.lease:g} s" if who.lease else "without a lease"
+
+
+def _engine(who: Who) -> str:
+    return f"with {who.engine}" if who.engine else "without etcd"
 
 
 def difference(me: Who, theirs: Who) -> str:

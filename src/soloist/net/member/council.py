@@ -19,6 +19,7 @@ from soloist.net.member.absence import Absence
 from soloist.net.member.canvass import Canvass
 from soloist.net.member.chronicle import RESTARTED, Chronicle
 from soloist.net.member.clock import Clock
+from soloist.net.member.editions import Editions
 from soloist.net.member.gate import Gate
 from soloist.net.member.hearing import Hearing
 from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
@@ -76,6 +77,7 @@ class Council:
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
         self.hearing = Hearing(node.name)
         self.canvass = Canvass(self.hearing)
+        self.editions = Editions(votes, node.name)
         self.chronicle = Chronicle(node.name, clock)
         self.absence = Absence(self.hearing)
         self.leased = False
@@ -127,6 +129,9 @@ class Council:
         """That process has ended: for certain."""
         self.pulse.do(lambda: self._step(lambda: self._tell_of(incarnation, proof)))
 
+    def tell_voters(self, message: Message) -> None:
+        self.pulse.do(lambda: self._step(lambda: self._tell_voters(message)))
+
     def leave(self, then: Callable[[], None]) -> None:
         """Let nobody in any more; once nothing is held here, say so, and never act again."""
         self.pulse.do(lambda: self._step(lambda: self._leave(then)))
@@ -138,13 +143,6 @@ class Council:
     def become(self, node: Node) -> None:
         """Begin again as another incarnation: the one before was left out of a view."""
         self.pulse.do(lambda: self._step(lambda: self._become(node)))
-
-    def trouble(self) -> str:
-        """Whether this node votes no more, and who is missing: in words, or nothing."""
-        stopped = self.votes.bad or (self.voter.stopped if self.voter else "")
-        return "; ".join(
-            filter(None, [f"it does not vote: {stopped}" if stopped else "", self.absence.words])
-        )
 
     def close(self) -> None:
         self.ended = True
@@ -202,9 +200,12 @@ class Council:
 
     def _tell_of(self, incarnation: str, proof: str) -> None:
         log.warning("%s: %s has ended (%s)", self.name, self._name_of(incarnation), proof)
+        self._tell_voters(Dead(incarnation, proof))
+
+    def _tell_voters(self, message: Message) -> None:
         for peer in self.pulse.peers():
-            self._say_to(peer, VOTER, Dead(incarnation, proof))
-        self._hear(self.me, VOTER, Dead(incarnation, proof))
+            self._say_to(peer, VOTER, message)
+        self._hear(self.me, VOTER, message)
 
     def _step(self, work: Callable[[], None]) -> None:
         """Everything goes through here: do it, then do what it asks for, until nothing is left to do."""
@@ -325,10 +326,7 @@ class Council:
         if self.voter and self.voter.view:  # there may be voters who were not told that it was born
             said.insert(0, Decided(self.voter.view))
         for message in (*said, Join(self.member.node)):
-            for peer in self.pulse.peers():
-                self._say_to(peer, VOTER, message)
-            if self.voter and self.voter.view:
-                self._hear(self.me, VOTER, message)
+            self._tell_voters(message)
 
     # What is said and heard.
 
@@ -337,6 +335,7 @@ class Council:
         if parcel.incarnation != self.hearing.incarnations.get(peer):
             raise ProtocolError(f"{peer} speaks as another incarnation than it was met as")
         self.hearing.heard(peer, parcel.hears, self.clock())
+        self.editions.compare(peer, parcel, self.voter)
         if not (self.hearing.heard_by[peer] and peer in self.hearing.told):  # not only with the next renewal
             self._parcels.setdefault(peer, [])
         self._step(lambda: self._take(parcel))
@@ -351,6 +350,8 @@ class Council:
         voter = self.voter
         self.chronicle.hear(message)
         if voter and to in (VOTER, voter.file.voter):
+            if self.editions.withhold(voter, message):
+                return
             voted = not voter.stopped
             voter.receive(sender, message, now)
             if voted and voter.stopped:
@@ -379,7 +380,7 @@ class Council:
         parcels, self._parcels = self._parcels, {}
         hears = self.hearing.lately(self._lease(), self.clock()) if parcels else []
         for peer, said in parcels.items():
-            self.pulse.send(peer, encode((self.me, hears, said)))
+            self.pulse.send(peer, encode((self.me, hears, said, *self.editions.shown(peer, self.voter))))
             if peer in hears:
                 self.hearing.told.add(peer)
 

@@ -68,12 +68,17 @@ class Gate:
             return True
 
     def leave(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+        """The hold has ended; if it was no longer good then, the ticket says so."""
         slot = 0 if capacity == 1 else place(ticket)
         with self.mutex:
             if epoch == self._open:
-                self._holds.pop((lock, slot), None)
+                if self._holds.pop((lock, slot), None) is None or self.clock() >= self._ends:
+                    ticket.lost = True
                 return True
-            self.member.release(lock, slot, self.clock())
+            now = self.clock()
+            if not self.member.holding(lock, slot, now):
+                ticket.lost = True
+            self.member.release(lock, slot, now)
         self._drain()  # what was reported is so no more
         return False
 

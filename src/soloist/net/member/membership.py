@@ -23,6 +23,7 @@ from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Welcome, Who, incarnation
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Envelope, encode
+from soloist.net.losses import LEASE_OVER
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
 from soloist.net.member.clock import Clock, lease_clock
@@ -32,7 +33,9 @@ from soloist.net.member.parcel import node_of
 from soloist.net.member.pidfd import PeerProcess, take
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
-from soloist.views import Lease, Node, View
+from soloist.views import Algorithm, Lease, Node, View
+from soloist.views.messages import Break
+from soloist.views.view import NOBODY
 
 log = logging.getLogger("soloist.net")
 
@@ -66,8 +69,8 @@ class Membership(Beginning):
         previous = data.previous if data and not who.serves else ""
         self.lease, self.board, self.transport = lease, board, transport
         self.address, self.addresses = addresses[who.node], addresses
-        self.council = Council(self._as_member(who), votes, clock, self, previous)
-        self.council.canvass.algorithms = algorithms_of(who)
+        self.council = self.convene(who, votes, clock, previous)
+        self.run(algorithms_of(who))
         self.council.chronicle.tell = lambda change: self._in_loop(self._tell, "on_view", change)
         if isinstance(votes, DiskVotes):
             votes.on_store = lambda seconds: self._in_loop(self._tell, "on_store", seconds)
@@ -97,10 +100,19 @@ class Membership(Beginning):
         """Peers that had a link and no connection for renewals when we last looked."""
         self._looking: asyncio.TimerHandle | None = None
         board.table.door = self.council.gate
+        board.table.crowded = lambda: self.council.tell_voters(Break(board.table.epoch, (NOBODY,)))
 
     def _as_member(self, who: Who) -> Node:
         """What views say of this node."""
         return Node(who.node, who.incarnation, self.address, who.versions.oldest, who.versions.newest)
+
+    def convene(self, who: Who, votes: Votes, clock: Clock, previous: str) -> Council:
+        """Whoever decides."""
+        return Council(self._as_member(who), votes, clock, self, previous)
+
+    def run(self, algorithms: tuple[Algorithm, ...]) -> None:
+        """What the views that we make are to run; nothing: as before."""
+        self.council.canvass.algorithms = algorithms
 
     def start(self) -> None:
         self._looking = self.board.loop.call_later(LOOK_SECONDS, self._look_after_renewals)
@@ -222,7 +234,7 @@ class Membership(Beginning):
         if not self._fits(view):
             return
         self.who = msgspec.structs.replace(bound(self.who, view), epoch=view.epoch)
-        self.council.canvass.algorithms = algorithms_of(self.who)
+        self.run(algorithms_of(self.who))
         callers, mail = self.end()
         now = [(peer, envelope) for peer, envelope in mail if envelope.epoch == view.epoch]
         self.mail = [(peer, envelope) for peer, envelope in mail if envelope.epoch > view.epoch]
@@ -261,7 +273,7 @@ class Membership(Beginning):
         }
 
     def _lose(self, lock: str, fence: int) -> None:
-        self.board.lose(lock, fence, "its lease has run out, or a view was made without it")
+        self.board.lose(lock, fence, LEASE_OVER)
 
     def _go_on(self) -> None:
         if not self.ended:
@@ -292,7 +304,10 @@ class Membership(Beginning):
         """And what keeps this node from voting: others may have to wait for that some day."""
         joining = self.joining and not self.open
         why = "this node is not a member yet: it has asked to join" if joining else super().why()
-        return "; ".join(filter(None, [why, "" if self.failure else self.council.trouble()]))
+        voter = self.council.voter
+        stopped = self.council.votes.bad or (voter.stopped if voter else "")
+        silent = f"it does not vote: {stopped}" if stopped and not self.failure else ""
+        return "; ".join(filter(None, [why, silent, self.council.absence.words]))
 
     def voters(self) -> dict[str, bool]:
         view = self.council.newest_view

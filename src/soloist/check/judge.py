@@ -35,7 +35,7 @@ from soloist.check.worst import MEASURES, worst
 from soloist.core import Phase, unknown
 
 ENDLESS_STATES = 150_000
-"""Where the endless search gives way to bounded requests."""
+"""States after which the endless search gives way to bounded requests."""
 LARGE = 100_000
 """States from which a second process pays."""
 

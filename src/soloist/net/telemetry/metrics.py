@@ -32,7 +32,7 @@ log = logging.getLogger("soloist.net")
 BUCKETS = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 """Seconds: from a token that is here to a nightly job."""
 POLL_SECONDS = 0.05
-"""How soon the server notices that it should end."""
+"""Seconds until the server notices that it should end."""
 REQUEST_SECONDS = 5.0
 """How long whoever connects has to ask."""
 

@@ -109,6 +109,10 @@ def run(
         str,
         typer.Option("--kill-after", metavar="TIME", help="From SIGTERM to SIGKILL, where that is needed."),
     ] = "5s",
+    max_hold: Annotated[
+        str | None,
+        typer.Option("--max-hold", metavar="TIME", help="How long it may run; then it is stopped."),
+    ] = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Say how it went on standard error, as JSON; stdout is the command's."),
@@ -142,7 +146,10 @@ def run(
         timeout=None if timeout is None else duration(timeout, "--timeout"),
         note=note,
         kill_after=duration(kill_after, "--kill-after"),
+        max_hold=None if max_hold is None else duration(max_hold, "--max-hold"),
     )
+    if job.max_hold == 0:
+        raise UsageError("--max-hold must be above 0; leave it out for no limit")
     if not lock:
         raise UsageError("LOCK is empty")
     if semaphore is not None and semaphore < 1:

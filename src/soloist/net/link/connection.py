@@ -288,6 +288,7 @@ class Connection(asyncio.BufferedProtocol):
             self.owner.warn(f"closed the connection to {self._who()}: {why}")
             self.hang_up()
             return
+        self.owner.refused += bool(name)
         if self.proven and name in self.owner.peers:
             self.owner.trouble(name, why, mismatch)
         else:

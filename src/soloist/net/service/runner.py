@@ -40,6 +40,8 @@ class LockedCommand(msgspec.Struct, frozen=True):
     timeout: float | None = None
     note: str | None = None
     kill_after: float = KILL_AFTER
+    max_hold: float | None = None
+    """Seconds after which the command is stopped, and the lock given back once nothing of it runs any more."""
 
 
 class CommandResult(msgspec.Struct, frozen=True):
@@ -128,11 +130,15 @@ async def _execute(job: LockedCommand, hold: RemoteHold, signals: _Signals) -> E
     lost = asyncio.ensure_future(hold.lost.wait())
     try:
         with signals.caught(signal.SIGTSTP):
-            await asyncio.wait({ended, lost}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({ended, lost}, timeout=job.max_hold, return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
+                why = (
+                    f"{job.lock!r} was lost while {command.program} ran, and it was stopped: {hold.why}"
+                    if lost.done()
+                    else f"{command.program} held {job.lock!r} for longer than {job.max_hold:g} s, and was stopped"
+                )
                 command.stop()
                 await ended
-                why = f"{job.lock!r} was lost while {command.program} ran, and it was stopped: {hold.why}"
                 return Ended(1, why)
     finally:
         lost.cancel()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from soloist.net.hold import Hold
 
 MOST_SITES = 2000
-"""Of one semaphore, over all nodes: each permit is a site at every node, and each site keeps something of all others."""
+"""Sites of one semaphore, over all nodes: each permit is a site at every node, and each site keeps something of all others."""
 MOST_AWAKE = 1000
 """Locks that are kept ready for use before those that nobody uses are packed."""
 MOST_ASLEEP = 100_000

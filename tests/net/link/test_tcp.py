@@ -20,7 +20,7 @@ import pytest
 from soloist.core import UsageError
 from soloist.net import AcquireTimeout, LockError, Node
 from soloist.net.link import shortcut
-from soloist.net.link.tcp import TcpTransport
+from soloist.net.link.tcp import LAST_RETRY, TcpTransport
 from soloist.net.link.wire import MAX_FRAME, Envelope
 from soloist.testing import FaultProxy, connected, eventually, ports, started, tcp_cluster
 from tests.net.helpers import LOOPS, Exclusion, Loop, assert_at_rest, log_lines, run
@@ -237,6 +237,35 @@ def test_a_peer_that_is_refused_is_one_line_however_often_it_tries(monkeypatch: 
                     assert tcp(b).peers["a"].connections == accepted
 
     run(main())
+
+
+def test_a_peer_that_refuses_is_called_ever_more_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pauses are counted, not waited for."""
+    pauses: list[float] = []
+    sleep = asyncio.sleep
+
+    async def counted(delay: float) -> None:
+        task = asyncio.current_task()
+        if task and task.get_name() == "dial b":
+            pauses.append(delay)
+            delay = 0
+        await sleep(delay)
+
+    async def main() -> None:
+        with ports("a", "b") as peers, log_lines():
+            async with Node("b", peers) as b:
+                async with Node("a", peers) as a:
+                    await connected(a, b)
+                await eventually(lambda: b.missing() == ["a"])
+                monkeypatch.setattr(asyncio, "sleep", counted)
+                async with Node("a", peers):
+                    await eventually(lambda: len(pauses) >= 10)
+
+    run(main())
+    assert pauses[0] == 0
+    assert pauses == sorted(pauses)
+    assert all(after >= 2 * before for before, after in pairwise(pauses[:6]))
+    assert pauses[-1] == LAST_RETRY
 
 
 def test_what_cannot_be_read_breaks_the_lock_it_is_about_and_nothing_else() -> None:

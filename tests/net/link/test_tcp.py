@@ -442,7 +442,7 @@ def test_a_port_in_use_is_named() -> None:
     run(main())
 
 
-def test_a_socket_sends_at_once_and_connections_are_logged() -> None:
+def test_a_socket_sends_at_once_and_asks_who_is_silent_and_connections_are_logged() -> None:
     async def main() -> None:
         with log_lines(logging.INFO) as lines, ports("a", "b") as peers:
             async with Node("a", peers) as a, Node("b", peers) as b:
@@ -455,6 +455,10 @@ def test_a_socket_sends_at_once_and_connections_are_logged() -> None:
                     assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
                     if hasattr(socket, "TCP_USER_TIMEOUT"):
                         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 10_000
+                    assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+                    if hasattr(socket, "TCP_KEEPIDLE"):  # two hours, unless it is told
+                        idle = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+                        assert [sock.getsockopt(socket.IPPROTO_TCP, option) for option in idle] == [3, 2, 3]
             assert "a: connected to b" in lines
             assert "b: connected to a" in lines
 

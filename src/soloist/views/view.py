@@ -44,6 +44,20 @@ class Holder(msgspec.Struct, frozen=True, array_like=True, order=True):
     """How many places the lock has."""
 
 
+class Eviction(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """Somebody wants this lock taken from whoever holds it with a fence below that: later holders have nothing to fear."""
+
+    lock: str
+    below: int
+
+    def hits(self, hold: Holder) -> bool:
+        return hold.lock == self.lock and hold.fence < self.below
+
+
+def evicted(hold: Holder, evictions: Iterable[Eviction]) -> bool:
+    return any(eviction.hits(hold) for eviction in evictions)
+
+
 class Algorithm(msgspec.Struct, frozen=True, array_like=True, order=True):
     """What runs a kind of lock in this epoch; the digest is of its source."""
 
@@ -95,6 +109,8 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     protocol: int = 1
     counter: int = 0
     """Above which the fences of this epoch begin: not 0 only if the epoch was found by a clock, at a birth."""
+    broken: tuple[Holder, ...] = ()
+    """Holds that were taken from members which stay, when this view was made."""
 
     def __post_init__(self) -> None:
         if not self.voters or len(set(self.voters)) < len(self.voters):

@@ -276,7 +276,7 @@ class Client:
             hold.release_now()
             return
         self.holds[number] = hold
-        hold.on_lost = lambda lost: self._say(Lost(number, f"{lost.name!r} is lost: the node has closed"))
+        hold.on_lost = lambda lost: self._say(Lost(number, lost.why))
         self._log("%s: granted to %s: %r", hold)
         self._say(Granted(number, hold.fence, hold.slot))
 

@@ -8,12 +8,15 @@ from collections.abc import Callable
 
 import msgspec
 
+from soloist.core import UsageError
 from soloist.net.engine.ticket import Caller, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Who
 from soloist.net.link.wire import Control, Envelope, Muster
 from soloist.net.member.birth import Birth, Newborn
+from soloist.net.member.roster import Roster
+from soloist.net.member.wish import Kind
 
 log = logging.getLogger("soloist.net")
 
@@ -22,6 +25,9 @@ class Beginning:
     """The `Meeting` of a node: whom its transport has found, and what became of that."""
 
     renews = False
+    joining = False
+    roster: Roster | None = None
+    """Whom it knows of, if who is a member is agreed upon."""
 
     def __init__(self, who: Who, say: Callable[[str, Control], None], born: Callable[[int], None]) -> None:
         self.who = who
@@ -44,6 +50,9 @@ class Beginning:
 
     def refusal(self, theirs: Who) -> str | None:
         return self.birth.refusal(theirs.node, Newborn(theirs.incarnation, theirs.origin))
+
+    def admits(self, theirs: Who) -> bool:
+        return False
 
     def met(self, theirs: Who) -> None:
         self.troubles.pop(theirs.node, None)
@@ -75,6 +84,10 @@ class Beginning:
     def voters(self) -> dict[str, bool]:
         """Who votes on who is a member, and whether it is heard."""
         return {}
+
+    async def change_voters(self, kind: Kind, name: str) -> int:
+        """One voter more, or one less. Returns once that cannot be undone by any crash; gives the epoch."""
+        raise UsageError("nobody votes here: `lease` is not set")
 
     async def leave(self) -> None:
         """The node is closed."""

@@ -10,7 +10,9 @@ import random
 
 from soloist.net.member.hearing import Hearing
 from soloist.net.member.parcel import node_of
+from soloist.net.member.wish import Wish
 from soloist.views import Ballot, Proposer, View, Voter
+from soloist.views.messages import Stored
 
 RANK_SECONDS = 0.15
 """How much longer each further voter waits before it proposes, too."""
@@ -30,22 +32,27 @@ class Canvass:
         self.patience = 0
         self.prepared = False
         """Whether our proposer has asked everybody to wedge."""
+        self.wish: Wish | None = None
+        """What somebody asked us to change."""
 
     def rest(self) -> None:
         """A view has begun."""
         self.since, self.patience = None, 0
 
-    def consider(self, voter: Voter, me: str, now: float) -> None:
-        """Whether it is for us to see to the next view, and whether it is time to wedge everybody."""
-        view = voter.view
-        assert view
+    def consider(self, voter: Voter | None, view: View, me: str, now: float) -> None:
+        """Whether it is for us to see to the next view, and whether it is time to wedge everybody.
+
+        Who does not vote, so that there is no `voter`, does so only if it was asked for something.
+        """
         if self.proposer and self.proposer.view.epoch < view.epoch:
             self.proposer = None
-        if not voter.has_reason(now):
+        wanted = self.wish is not None and not self.wish.fulfilled(view)
+        if not (wanted or (voter and voter.has_reason(now))):
             self.since = None
             return
         self.since = now if self.since is None else self.since
-        if self.proposer is None and now - self.since >= RANK_SECONDS * self._rank(voter, view):
+        rank = self._rank(voter, view) if voter and not wanted else 0
+        if self.proposer is None and now - self.since >= RANK_SECONDS * rank:
             self._propose(voter, view, me)
         proposer = self.proposer
         if proposer and not self.prepared and proposer.ready() and self._would_end(proposer, me, now):
@@ -57,10 +64,13 @@ class Canvass:
         mine, peers = voter.file.voter, self.hearing.incarnations
         return sum(1 for each in view.voters if each < mine and node_of(each) in peers)
 
-    def _propose(self, voter: Voter, view: View, me: str) -> None:
-        ballot = voter.file.ballot
+    def _propose(self, voter: Voter | None, view: View, me: str) -> None:
+        ballot = voter.file.ballot if voter else None
         self.round = max(self.round, ballot.round if ballot else 0) + 1
-        self.proposer = Proposer(view=view, ballot=Ballot(self.round, me))
+        change = self.wish.change if self.wish and not self.wish.fulfilled(view) else None
+        self.proposer = Proposer(
+            view=view, ballot=Ballot(self.round, me), asked=change is not None, change=change
+        )
         self.patience = PATIENT_BEATS + random.randrange(PATIENT_BEATS)
         self.prepared = False
         self.proposer.poll()
@@ -71,6 +81,22 @@ class Canvass:
         out, here = proposer.silent() | proposer.gone, {*self.hearing.incarnations.values(), me}
         waited = now - self.since >= proposer.view.lease.length
         return waited or all(each in here for each in proposer.view.incarnations - out)
+
+    def pursue(self, wish: Wish | None) -> None:
+        self.wish = wish
+
+    def see_to_wish(self, view: View) -> list[str]:
+        """Once it is so: the voters who are to say that they know."""
+        if self.wish is None or not self.wish.fulfilled(view):
+            return []
+        self.wish.epoch = view.epoch if self.wish.epoch is None else self.wish.epoch
+        return list(view.voters)
+
+    def heard(self, said: Stored, view: View) -> None:
+        """P4: done, once a majority of the new voters knows."""
+        if self.wish and self.wish.heard(said, view):
+            wish, self.wish = self.wish, None
+            wish.then()
 
     def press(self) -> None:
         """Say it again: what was said may be lost."""

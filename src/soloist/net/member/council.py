@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from soloist.core import Message, ProtocolError
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.wire import encode
 from soloist.net.member.canvass import Canvass
 from soloist.net.member.clock import Clock
+from soloist.net.member.events import Events
 from soloist.net.member.gate import Gate
-from soloist.net.member.hearing import Hearing
+from soloist.net.member.hearing import Hearing, name_of
+from soloist.net.member.joining import joining_requests
 from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
+from soloist.net.member.wish import Wish
 from soloist.views import (
     Activate,
     Dropped,
@@ -34,7 +37,7 @@ from soloist.views import (
     View,
     Voter,
 )
-from soloist.views.messages import Bye, Dead, Decided, Fetch, Join
+from soloist.views.messages import Bye, Dead, Decided, Fetch, Stored
 
 log = logging.getLogger("soloist.net")
 
@@ -44,25 +47,11 @@ DEFAULT_LEASE = 10.0
 """Seconds, while no view has told."""
 
 
-class Events(Protocol):
-    """What the loop must hear of. Called in the thread."""
-
-    def activated(self, view: View) -> None: ...
-
-    def lost(self, lock: str, fence: int) -> None: ...
-
-    def dropped(self, view: View) -> None:
-        """This incarnation is out, and never acts again."""
-
-    def renewed(self) -> None:
-        """There is a lease again, after there was none."""
-
-    def starving(self, why: str) -> None:
-        """There has been none for as long as a lease: said again and again."""
-
-
 class Council:
     """One node's part in what is agreed upon."""
+
+    votes_only = False
+    """Whether it never becomes a member."""
 
     def __init__(self, node: Node, votes: Votes, clock: Clock, events: Events, previous: str = "") -> None:
         self.votes, self.clock, self.events = votes, clock, events
@@ -75,6 +64,8 @@ class Council:
         self.hearing = Hearing(node.name)
         self.canvass = Canvass(self.hearing)
         self.changing_since: float | None = None
+        self.known: View | None = None
+        """The latest view that we have heard of; we may not be in it."""
         self.leased = False
         self.unleased_since = clock()
         self.beat = MOST_BEAT_SECONDS
@@ -128,6 +119,10 @@ class Council:
         """Let nobody in any more; once nothing is held here, say so, and never act again."""
         self.pulse.do(lambda: self._step(lambda: self._leave(then)))
 
+    def pursue(self, wish: Wish | None) -> None:
+        """Somebody wants other voters, or no longer."""
+        self.pulse.do(lambda: self._step(lambda: self.canvass.pursue(wish)))
+
     def fetch(self) -> None:
         """There is a later view than ours."""
         self.pulse.do(lambda: self._step(self._fetch))
@@ -152,11 +147,14 @@ class Council:
             log.warning("%s does not vote: %s", self.name, self.votes.bad)
         else:
             self.voter = Voter.start(self.votes.file, self.votes.place, now)
+            if self.voter.view:
+                self._learn(self.voter.view)
         self._stop = self.pulse.call_every(self.beat, lambda: self._step(self._beat))
 
     def _install(self, view: View) -> None:
         now = self.clock()
         self._set_pace(view)
+        self._learn(view)
         if self.voter:
             self.voter.receive(self.me, Decided(view), now)
             self._perform(self.voter)
@@ -183,6 +181,9 @@ class Council:
                 member.lose_all()
                 if member.view:
                     member.farewell(tuple(self.hearing.incarnations.values()))
+            if not self.member.view:  # it may have asked to join
+                for peer in self.pulse.peers():
+                    self._say_to(peer, VOTER, Bye(self.me))
             self._perform(self.member)
             if self.voter and self.voter.view:
                 self.voter.receive(self.me, Bye(self.me), self.clock())
@@ -191,7 +192,7 @@ class Council:
             then()
 
     def _tell_of(self, incarnation: str, proof: str) -> None:
-        log.warning("%s: %s has ended (%s)", self.name, self._name_of(incarnation), proof)
+        log.warning("%s: %s has ended (%s)", self.name, name_of(incarnation, self.member.view), proof)
         for peer in self.pulse.peers():
             self._say_to(peer, VOTER, Dead(incarnation, proof))
         self._hear(self.me, VOTER, Dead(incarnation, proof))
@@ -202,8 +203,10 @@ class Council:
             return
         work()
         self._settle()
-        if self.voter and self.voter.votes:
-            self.canvass.consider(self.voter, self.me, self.clock())
+        voter = self.voter if self.voter and self.voter.votes else None
+        view = voter.view if voter else self.newest_view
+        if view and (voter or self.canvass.wish):
+            self.canvass.consider(voter, view, self.me, self.clock())
         self._settle()
         self._flush()
 
@@ -244,6 +247,7 @@ class Council:
         names = ", ".join(sorted(node.name for node in view.members))
         log.info("%s: epoch %d%s: %s", self.name, view.epoch, took, names)
         self._set_pace(view)
+        self._learn(view)
         self.hearing.begin(view, self.clock())
         self.canvass.rest()
         if self.voter:  # it may know of none yet, and would never vote
@@ -264,8 +268,9 @@ class Council:
     def _beat(self) -> None:
         now = self.clock()
         member = self.member
-        if member.view is None and not member.ended and self.hearing.may_join(self.newest_view, now):
-            self._ask_to_join()
+        if member.view is None and not member.ended:
+            may_join = not self.votes_only and self.hearing.may_join(self.newest_view, now)
+            self._ask(*(joining_requests(self) if may_join else ()))
         deaf = self.hearing.deaf_to(member.view, now) if member.view else ()
         news, member.deaf = deaf != member.deaf, deaf
         # Without a lease the voters may not have had our view when they were asked: do not let callers wait for it.
@@ -280,6 +285,9 @@ class Council:
         self._note_lease(valid)
         self._starve(now)
         self.canvass.press()
+        if self.known:
+            for voter in self.canvass.see_to_wish(self.known):
+                self._send(voter, Decided(self.known))
 
     def _renew(self) -> None:
         now = self.clock()
@@ -288,14 +296,16 @@ class Council:
             view = member.view
         self.renew_at = now + (view.lease.length if view else 1.0) / 3
 
-    def _lease(self) -> float:
-        view = self.newest_view
-        return view.lease.length if view else DEFAULT_LEASE
-
     @property
     def newest_view(self) -> View | None:
         """That we are in, or know of."""
-        return self.member.view or (self.voter.view if self.voter else None)
+        return self.member.view or self.known
+
+    def _learn(self, view: View) -> None:
+        if self.known is None or view.epoch > self.known.epoch:
+            self.unleased_since = self.clock() if self.known is None else self.unleased_since
+            self.known = view
+            self.events.learned(view)
 
     def _note_lease(self, valid: bool) -> None:
         if valid and not self.leased:
@@ -306,26 +316,20 @@ class Council:
 
     def _starve(self, now: float) -> None:
         """Whether there are too few voters to be heard: who only waits for a view to be made is not starving."""
-        view, lease = self.newest_view, self._lease()
-        if view is None or self.leased or now - self.unleased_since < lease:
-            return
-        heard = {self.name, *self.hearing.lately(lease, now)}
-        count = sum(node_of(voter) in heard for voter in view.voters)
-        if count < view.majority:
-            since = f"for {now - self.unleased_since:.1f} s"
-            self.events.starving(
-                f"{count} of {len(view.voters)} voters are heard, and there was no lease {since}"
-            )
+        view, since = self.newest_view, now - self.unleased_since
+        long_ago = view and not self.leased and since >= view.lease.length
+        if view and long_ago and (too_few := self.hearing.too_few(view, now)):
+            self.events.starving(f"{too_few}, and there was no lease for {since:.1f} s")
 
-    def _ask_to_join(self) -> None:
-        said: list[Message] = [Dead(self.previous, "restarted")] if self.previous else []
-        if self.voter and self.voter.view:  # there may be voters who were not told that it was born
-            said.insert(0, Decided(self.voter.view))
-        for message in (*said, Join(self.member.node)):
-            for peer in self.pulse.peers():
+    def _ask(self, *requests: Message) -> None:
+        """While we are no member: for the view of anybody, as those whom we were told of need not vote; and this."""
+        fetch = Fetch(self.known.epoch if self.known else -1)
+        for peer, incarnation in self.hearing.incarnations.items():
+            self._say_to(peer, incarnation, fetch)
+            for message in (fetch, *requests):
                 self._say_to(peer, VOTER, message)
-            if self.voter and self.voter.view:
-                self._hear(self.me, VOTER, message)
+        for message in requests if self.voter and self.voter.view else ():
+            self._hear(self.me, VOTER, message)
 
     # What is said and heard.
 
@@ -340,12 +344,17 @@ class Council:
 
     def _take(self, parcel: Parcel) -> None:
         for to, message in parcel.said:
-            if not isinstance(message, Bye) or message.incarnation == parcel.incarnation:
-                self._hear(parcel.incarnation, to, message)
+            if isinstance(message, Bye):
+                if message.incarnation != parcel.incarnation:
+                    continue
+                self.events.left_us(self.hearing.peer_of(parcel.incarnation) or "")
+            self._hear(parcel.incarnation, to, message)
 
     def _hear(self, sender: str, to: str, message: Message) -> None:
         now = self.clock()
         voter = self.voter
+        if isinstance(message, Decided):
+            self._learn(message.view)
         if voter and to in (VOTER, voter.file.voter):
             voted = not voter.stopped
             voter.receive(sender, message, now)
@@ -361,6 +370,8 @@ class Council:
             self._note_lease(valid)
             if self.canvass.proposer:
                 self.canvass.proposer.receive(sender, message, now)
+            if isinstance(message, Stored) and self.known:
+                self.canvass.heard(message, self.known)
 
     def _send(self, to: str, message: Message) -> None:
         if to == self.me or (self.voter and to == self.voter.file.voter):
@@ -373,16 +384,12 @@ class Council:
 
     def _flush(self) -> None:
         parcels, self._parcels = self._parcels, {}
-        hears = self.hearing.lately(self._lease(), self.clock()) if parcels else []
+        lease = self.newest_view.lease.length if self.newest_view else DEFAULT_LEASE
+        hears = self.hearing.lately(lease, self.clock()) if parcels else []
         for peer, said in parcels.items():
             self.pulse.send(peer, encode((self.me, hears, said)))
             if peer in hears:
                 self.hearing.told.add(peer)
-
-    def _name_of(self, incarnation: str) -> str:
-        view = self.member.view
-        known: Iterable[Node] = view.members if view else ()
-        return next((node.name for node in known if node.incarnation == incarnation), incarnation[:8])
 
     def _lost_peer(self, peer: str, why: str) -> None:
         log.debug("%s: no renewals to %s: %s", self.name, peer, why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from soloist.net.member.parcel import node_of
 from soloist.views import Node, View
 
 
@@ -51,6 +52,12 @@ class Hearing:
         """Peers that were heard within a lease, over the connection that there is."""
         return sorted(peer for peer in self.heard_by if now - self.heard_at[peer] < lease)
 
+    def too_few(self, view: View, now: float) -> str:
+        """In words, if those that were heard lately are no majority of its voters."""
+        heard = {self.name, *self.lately(view.lease.length, now)}
+        count = sum(node_of(voter) in heard for voter in view.voters)
+        return "" if count >= view.majority else f"{count} of {len(view.voters)} voters are heard"
+
     def deaf_to(self, view: View, now: float) -> tuple[str, ...]:
         """Members that we have not heard for a lease, though the voters may: mail between us would wait for ever."""
         since = {node.incarnation: self._last_heard(node) for node in view.members if node.name != self.name}
@@ -69,3 +76,9 @@ class Hearing:
             view = newest  # of those who were in the way some may be out by now
         others = [node.name for node in view.members if node.name != self.name]
         return all(self.heard_by.get(name) for name in others) or now - since > 10 * view.lease.length
+
+
+def name_of(incarnation: str, view: View | None) -> str:
+    """The name of a member, or as much of its incarnation as people can read."""
+    members = view.members if view else ()
+    return next((node.name for node in members if node.incarnation == incarnation), incarnation[:8])

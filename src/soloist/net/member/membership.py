@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 
 import msgspec
@@ -25,21 +24,22 @@ from soloist.net.link.wire import Envelope, encode
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
 from soloist.net.member.clock import Clock, lease_clock
+from soloist.net.member.company import Company, first_view
 from soloist.net.member.council import Council
-from soloist.net.member.origin import DataDirectory
-from soloist.net.member.parcel import node_of
+from soloist.net.member.origin import DataDirectory, epoch_of
 from soloist.net.member.pidfd import PeerProcess, take
+from soloist.net.member.roster import Roster, addresses_of
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
+from soloist.net.member.wish import Kind, Wish, planned
 from soloist.views import Lease, Node, View
 
 log = logging.getLogger("soloist.net")
 
-LEAST_LEASE = 0.5
-"""Seconds. Less is lost by any hiccup."""
 LOOK_SECONDS = 1.0
 """How often is looked whether each link has a connection for renewals beside it."""
-MOST_VOTERS = 7
+CHANGE_SECONDS = 30.0
+"""How long a majority may take to agree on other voters."""
 MOST_MAIL = 100_000
 """Messages that are kept for a view that is not here yet."""
 
@@ -48,12 +48,13 @@ class Membership(Beginning):
     """The `Meeting` and `Lobby` of a node that survives crashes, its own and those of others."""
 
     renews = True
+    roster: Roster
 
     def __init__(
         self,
         who: Who,
         lease: Lease,
-        addresses: Mapping[str, str],
+        told: Company,
         votes: Votes,
         clock: Clock,
         board: Switchboard,
@@ -64,14 +65,13 @@ class Membership(Beginning):
         self.data = data
         previous = data.previous if data and not who.serves else ""
         self.lease, self.board, self.transport = lease, board, transport
-        self.address, self.addresses = addresses[who.node], addresses
-        self.known: dict[str, Who] = {}
-        """Those whom we have met, as they were then."""
-        self.council = Council(Node(who.node, who.incarnation, self.address), votes, clock, self, previous)
+        self.roster = Roster(told, transport)
+        self.council = Council(Node(who.node, who.incarnation, told.address), votes, clock, self, previous)
+        self.council.votes_only = told.voter_only
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
         self.processes: dict[str, PeerProcess] = {}
         """Of peers on this host."""
-        self.testament = Testament(sentinel and transport.out_of_sight)
+        self.testament = Testament(sentinel and (told.joins or transport.out_of_sight))
         transport.on_will = self._hear_will
         voter = votes.file.voter if not votes.bad else ""
         epoch = votes.file.view.epoch if votes.file.view else 0
@@ -83,13 +83,17 @@ class Membership(Beginning):
                 epoch=epoch,
                 previous=previous,
                 will=self.testament.will,
+                address=told.address,
+                joins=told.joins,
+                votes_only=told.voter_only,
+                voters=told.voters,
             ),
             board.outgoing.say,
             self._born_as,
         )
-        self.joining = epoch > 0
+        self.joining = epoch > 0 or told.joins
         """Whether there is a view that we are not in, so that this is no beginning."""
-        self.ended = False
+        self.ended = self._wishing = False
         self._without: set[str] = set()
         """Peers that had a link and no connection for renewals when we last looked."""
         self._looking: asyncio.TimerHandle | None = None
@@ -105,12 +109,17 @@ class Membership(Beginning):
 
     def refusal(self, theirs: Who) -> str | None:
         """Once there is a view it decides who is a member; before, as ever."""
-        if self.joining or self.open or theirs.epoch or self.birth.succeeds(theirs.node, theirs.previous):
+        if self.admits(theirs) or self.birth.succeeds(theirs.node, theirs.previous):
             return None
+        if theirs.joins:
+            return f"the cluster of {self.who.node!r} has not begun yet; who joins it is taken in then"
         return super().refusal(theirs)
 
+    def admits(self, theirs: Who) -> bool:
+        return bool(self.joining or self.open or theirs.epoch)
+
     def met(self, theirs: Who) -> None:
-        self.known[theirs.node] = theirs
+        self.roster.meet(self.who, theirs)
         self.testament.learn(theirs)
         if theirs.epoch and not self.open:
             self.joining = True
@@ -124,6 +133,11 @@ class Membership(Beginning):
                 self.birth.unbind()
                 self.failure = ""
             super().met(theirs)
+
+    def trouble(self, peer: str, why: str, mismatch: bool) -> None:
+        """Of one who wants to join, and cannot, callers here need not hear."""
+        if self.roster.concerns(peer):
+            super().trouble(peer, why, mismatch)
 
     def pulse(
         self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
@@ -172,18 +186,20 @@ class Membership(Beginning):
 
         But who has a vote file that is no good may have had one, and so may have all the others that have lost theirs.
         """
-        born = self.birth.view()
-        whos = {**self.known, self.who.node: self.who}
-        if forgetful := [name for name in sorted(whos) if not whos[name].voter]:
+        whos = {**self.roster.met, self.who.node: self.who}
+        if forgetful := [name for name in self.who.members if not whos[name].voter]:
             mine = self.council.votes.bad
-            self.failure = f"the vote file of {', '.join(forgetful)} is no good" + (
-                f": {mine}" if mine else ", as the log there says"
+            line = f"soloist init --name {forgetful[0]} --epoch {epoch_of(self.birth.origin)}"
+            self.failure = (
+                f"the vote file of {', '.join(forgetful)} is no good{f': {mine}' if mine else ', as the log there says'}"
+                f"; if nothing can be saved of it, stop the node and run `{line}` where it was"
             )
+        elif all(who.votes_only for who in whos.values()):
+            self.failure = "all nodes only vote (voter_only); at least one must have locks"
+        if self.failure:
             log.error("%s: %s", self.who.node, self.why())
-            return
-        voters = [whos[name].voter for name in sorted(whos)][:MOST_VOTERS]
-        view = msgspec.structs.replace(born, voters=tuple(sorted(voters)), lease=self.lease)
-        self.council.born(view)
+        else:
+            self.council.born(first_view(self.birth.view(), whos, self.who.voters, self.lease))
 
     # What the council tells, in its thread.
 
@@ -199,11 +215,32 @@ class Membership(Beginning):
     def renewed(self) -> None:
         self._in_loop(self._go_on)
 
+    def learned(self, view: View) -> None:
+        self._in_loop(self._learn, view)
+
+    def left_us(self, peer: str) -> None:
+        self._in_loop(self._forget, peer)
+
     def _in_loop(self, work: Callable[..., None], *args: object) -> None:
         with suppress(RuntimeError):  # the loop is closed, and there is nobody left to tell
             self.board.loop.call_soon_threadsafe(work, *args)
 
     # In the loop.
+
+    def _learn(self, view: View) -> None:
+        """There is a view, so this is no beginning."""
+        if self.ended or not self.roster.learn(view):
+            return
+        self.who = msgspec.structs.replace(self.who, epoch=max(view.epoch, self.who.epoch))
+        self.joining = not self.open
+        if self.roster.told.voter_only:
+            self.board.look_on(view)
+            self._forget()
+
+    def _forget(self, *left: str) -> None:
+        if not self.ended and (self.open or self.roster.told.voter_only):
+            for name in self.roster.forget(*left):
+                self.troubles.pop(name, None)
 
     def _activate(self, view: View) -> None:
         if self.ended or view.epoch <= self.board.table.epoch:
@@ -212,19 +249,21 @@ class Membership(Beginning):
         callers, mail = self.end()
         now = [(peer, envelope) for peer, envelope in mail if envelope.epoch == view.epoch]
         self.mail = [(peer, envelope) for peer, envelope in mail if envelope.epoch > view.epoch]
+        self._learn(view)
         self.joining = False
         self.transport.expect(
             {node.name: node.incarnation for node in view.members if node.name != self.who.node}
         )
         self.testament.tell(self._addresses_of_voters(view))
+        self._forget()
         self._sort_out(view)  # before the mail that was kept is heard
         self.board.activate(view, callers, now)
 
     def _addresses_of_voters(self, view: View) -> list[str]:
         """But our own. A voter's id begins with the name of its node."""
         names = {voter.rpartition("#")[0] for voter in view.voters} - {self.who.node}
-        known = {node.name: node.address for node in view.members if node.address}
-        return [where for name in sorted(names) if (where := known.get(name) or self.addresses.get(name))]
+        known = addresses_of(view)
+        return [where for name in sorted(names) if (where := known.get(name))]
 
     def _sort_out(self, view: View) -> None:
         """M6: mail counts only from the incarnations that the view names."""
@@ -254,7 +293,8 @@ class Membership(Beginning):
             with suppress(OSError):  # then its next start proves nothing, and the lease decides
                 self.data.become(self.who.incarnation)
         self.birth = Birth(self.who.node, self.who.members, self.birth.met[self.who.node])
-        self.council.become(Node(self.who.node, self.who.incarnation, self.address))
+        self.council.become(Node(self.who.node, self.who.incarnation, self.who.address))
+        self.roster.look_for_all()
         self.transport.begin_again()
 
     def keep(self, peer: str, envelope: Envelope) -> None:
@@ -264,14 +304,29 @@ class Membership(Beginning):
             self.council.fetch()
 
     def why(self) -> str:
-        if self.joining and not self.open:
-            return "this node is not a member yet: it has asked to join"
-        return super().why()
+        return super().why() if self.open or not self.joining else self.roster.why(self.troubles)
 
     def voters(self) -> dict[str, bool]:
-        view = self.council.newest_view
-        heard = {self.who.node, *self.council.pulse.peers()}
-        return {name: name in heard for name in sorted(map(node_of, view.voters))} if view else {}
+        return self.roster.voters(self.who, self.council.pulse.peers())
+
+    async def change_voters(self, kind: Kind, name: str) -> int:
+        change = planned(self.roster, self.who, self.council.pulse.peers(), kind, name)
+        if self._wishing:
+            raise UsageError("another change of voters is under way; they change one at a time")
+        done = asyncio.Event()
+        self._wishing = True
+        self.council.pursue(Wish(change, lambda: self._in_loop(done.set)))
+        try:
+            async with asyncio.timeout(CHANGE_SECONDS):
+                await done.wait()
+        except TimeoutError:
+            raise NoQuorum(
+                f"no majority has agreed within {CHANGE_SECONDS:g} s; it may still do so: see `soloist members`"
+            ) from None
+        finally:
+            self.council.pursue(None)
+            self._wishing = False
+        return self.roster.view.epoch if self.roster.view else 0
 
     def starving(self, why: str) -> None:
         self._in_loop(self._starve, why)
@@ -314,24 +369,9 @@ class Membership(Beginning):
         ]
 
 
-def check_lease(seconds: float | None) -> Lease | None:
-    """The terms, from what a user says: half a percent of drift each way is more than any clock has."""
-    if seconds is None:
-        return None
-    if (
-        isinstance(seconds, bool)
-        or not isinstance(seconds, int | float)
-        or not LEAST_LEASE <= seconds < math.inf
-    ):
-        raise UsageError(
-            f"lease must be a number of seconds, {LEAST_LEASE:g} or more, or None; not {seconds!r}"
-        )
-    return Lease(float(seconds), drift=0.01, margin=max(0.05, seconds / 50))
-
-
 def begin_membership(
     lease: Lease,
-    peers: Mapping[str, str],
+    told: Company,
     board: Switchboard,
     transport: Transport,
     who: Who,
@@ -339,6 +379,6 @@ def begin_membership(
     data: DataDirectory | None,
 ) -> Membership:
     """Once the data directory, if there is one, is open: what it says of the past decides how this begins."""
-    votes: Votes = DiskVotes(data, peers) if data else MemoryVotes(who.cluster, who.node)
-    wanted = sentinel and not who.serves  # who uses our locks goes on when we have ended
-    return Membership(who, lease, peers, votes, lease_clock(), board, transport, data, wanted)
+    votes: Votes = DiskVotes(data, told.peers) if data else MemoryVotes(who.cluster, who.node)
+    watched = sentinel and not who.serves  # who uses our locks goes on when we have ended
+    return Membership(who, lease, told, votes, lease_clock(), board, transport, data, watched)

@@ -21,6 +21,8 @@ from soloist.testing import Contend, Worker, Workers, eventually, ports, started
 from tests.net.helpers import log_lines, run
 
 FOR_EVER = 600.0
+SECONDS = 120
+"""Nothing takes that long; a test that waits for it has failed."""
 PEERS = dict.fromkeys("abc", "")
 
 
@@ -45,7 +47,7 @@ def test_a_newcomer_is_taken_in_and_what_is_held_goes_on() -> None:
             await eventually(lambda: a.members == b.members == list("abc"), "d has left")
             assert (await a.lock("x").acquire_or_raise(None)).fence > hold.fence
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_who_is_there_first_waits_for_the_beginning_and_says_so() -> None:
@@ -57,7 +59,7 @@ def test_who_is_there_first_waits_for_the_beginning_and_says_so() -> None:
                 assert await d.lock("x").acquire_or_raise(None)
                 assert b.members == list("abcd")
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_who_leaves_before_it_is_a_member_is_not_taken_in() -> None:
@@ -72,7 +74,7 @@ def test_who_leaves_before_it_is_a_member_is_not_taken_in() -> None:
                 async with memory(hub, "e", None, join={"b": ""}) as e:
                     await eventually(lambda: e.members == list("abce"), "e is in, and d is not")
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_newcomers_with_another_lease_or_algorithm_are_told() -> None:
@@ -84,7 +86,7 @@ def test_newcomers_with_another_lease_or_algorithm_are_told() -> None:
                     with pytest.raises(ConfigMismatch, match="'d' and 'a' do not fit"):
                         await d.lock("x").acquire_or_raise(10)
 
-    run(go())
+    run(go(), SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_a_seed_that_cannot_be_reached_is_named_by_status_and_timeouts(tmp_path:
                 with pytest.raises(AcquireTimeout, match="this node is not a member yet: nobody answers: a"):
                     await node.lock("x").acquire_or_raise(0.05)
 
-    run(go())
+    run(go(), SECONDS)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost"])
@@ -148,7 +150,7 @@ def test_addresses_of_every_kind(host: str, tmp_path: Path) -> None:
                 assert one.beginning.roster
                 assert one.beginning.roster.roll() == {"a": (a, "member, votes"), "b": (b, "member")}
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_who_has_left_is_not_called_any_more(tmp_path: Path) -> None:
@@ -170,7 +172,7 @@ def test_who_has_left_is_not_called_any_more(tmp_path: Path) -> None:
                     assert await c.lock("x").acquire_or_raise(None)
                     await eventually(lambda: called(a) == {"b", "c"}, "c is back")
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def called(node: Node) -> set[str]:
@@ -274,7 +276,7 @@ def test_a_node_with_other_peers_is_warned_of_once_on_both_sides(tmp_path: Path)
                 assert len([line for line in said if words in line]) == 1, (low, said)
             assert not [line for line in lines if "is no good" in line]
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_a_half_finished_roll_out_lets_nobody_in_beside_another() -> None:

@@ -15,6 +15,8 @@ from soloist.testing import Contend, Worker, Workers, crash, eventually, ports, 
 from tests.net.helpers import run
 
 FOR_EVER = 600.0
+SECONDS = 120
+"""Nothing takes that long; a test that waits for it has failed."""
 
 
 def membership(node: Node) -> Membership:
@@ -52,7 +54,7 @@ def test_those_who_were_chosen_vote() -> None:
             await begun(a, b, c, d)
             assert voters(a) == voters(d) == dict.fromkeys("bcd", True)
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_before_there_is_a_view_all_must_choose_the_same() -> None:
@@ -70,7 +72,7 @@ def test_before_there_is_a_view_all_must_choose_the_same() -> None:
                 with pytest.raises(ConfigMismatch, match="'b' has the voters b"):
                     await node.lock("x").acquire_or_raise(10)
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_a_third_that_only_votes() -> None:
@@ -90,7 +92,7 @@ def test_a_third_that_only_votes() -> None:
             assert (await a.lock("x").acquire_or_raise(None)).fence > hold.fence
             await eventually(lambda: v.members == ["a"], "v knows")
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_all_only_vote() -> None:
@@ -98,7 +100,7 @@ def test_all_only_vote() -> None:
         async with started(memory("ab", only="ab")) as (a, _):
             await eventually(lambda: "at least one must have locks" in a.trouble(), "it says so")
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_one_voter_more_and_one_less() -> None:
@@ -117,7 +119,7 @@ def test_one_voter_more_and_one_less() -> None:
             await held.release()
             assert (await b.lock("x").acquire_or_raise(None)).fence > held.fence
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_a_voter_that_was_added_counts() -> None:
@@ -131,7 +133,7 @@ def test_a_voter_that_was_added_counts() -> None:
             await crash(b, a, c)
             assert (await a.lock("x").acquire_or_raise(None)).fence > held.fence
 
-    run(go())
+    run(go(), SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +156,7 @@ def test_changes_that_make_no_sense_are_refused_in_one_line(kind: Any, name: str
                 await membership(b if name == "a" else a).change_voters(kind, name)
             assert words in str(found.value)
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_the_last_voter_stays() -> None:
@@ -164,7 +166,7 @@ def test_the_last_voter_stays() -> None:
             with pytest.raises(UsageError, match="is the last voter and cannot be removed"):
                 await membership(b).change_voters("remove", "a")
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_without_a_lease_nobody_votes() -> None:
@@ -173,7 +175,7 @@ def test_without_a_lease_nobody_votes() -> None:
             with pytest.raises(UsageError, match="nobody votes here"):
                 await a.beginning.change_voters("add", "b")
 
-    run(go())
+    run(go(), SECONDS)
 
 
 def test_a_voter_that_has_lost_its_disk_is_replaced(tmp_path: Path) -> None:
@@ -198,7 +200,7 @@ def test_a_voter_that_has_lost_its_disk_is_replaced(tmp_path: Path) -> None:
                     await membership(a).change_voters("add", "c")
                     await eventually(lambda: voters(b) == dict.fromkeys("abc", True), "it has one")
 
-    run(go())
+    run(go(), SECONDS)
 
 
 # Real processes.

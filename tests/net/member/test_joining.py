@@ -17,6 +17,8 @@ from soloist.core import UsageError
 from soloist.net import AcquireTimeout, ConfigMismatch, MemoryHub, Node
 from soloist.net.engine.ticket import FENCE_BITS
 from soloist.net.link.tcp import TcpTransport
+from soloist.net.member.council import Council
+from soloist.net.member.membership import Membership
 from soloist.testing import Contend, Worker, Workers, eventually, ports, started, until
 from tests.net.helpers import log_lines, run
 
@@ -163,8 +165,9 @@ def test_who_has_left_is_not_called_any_more(tmp_path: Path) -> None:
                     "d", join={"c": where["c"]}, listen=where["d"], lease=FOR_EVER, data_dir=tmp_path / "d"
                 ) as d:
                     await d.lock("x").acquire_or_raise(None)
-                    await eventually(lambda: "d" in called(a), "a knows where d is")
+                    await eventually(lambda: "d" in called(a) & council(a).pulse.peers(), "a has met d")
                 await eventually(lambda: a.members == list("abc") and "d" not in called(a), "d is forgotten")
+                await eventually(lambda: "c" in council(a).pulse.peers(), "a would hear c's goodbye")
                 await c.close()  # a voter, and told of by its user
                 await eventually(lambda: a.members == list("ab") and called(a) == {"b"}, "so is c")
                 assert (a.missing(), a.trouble()) == ([], "")
@@ -173,6 +176,32 @@ def test_who_has_left_is_not_called_any_more(tmp_path: Path) -> None:
                     await eventually(lambda: called(a) == {"b", "c"}, "c is back")
 
     run(go(), SECONDS)
+
+
+def test_of_two_with_one_name_the_second_is_told(tmp_path: Path) -> None:
+    async def go() -> None:
+        with ports("a", "d", "e") as where:
+            a = Node("a", {"a": where["a"]}, lease=FOR_EVER, data_dir=tmp_path / "a")
+
+            def newcomer(place: str) -> Node:
+                seeds = {"a": where["a"]}
+                return Node("d", join=seeds, listen=where[place], lease=FOR_EVER, data_dir=tmp_path / place)
+
+            async with a, newcomer("d") as d:
+                hold = await d.lock("x").acquire_or_raise(None)
+                async with newcomer("e") as other:
+                    words = f"another node is called 'd', at {where['d']}"
+                    await eventually(lambda: words in other.trouble(), "the second knows")
+                    assert hold.valid
+                    assert d.missing() == []
+                assert a.members == ["a", "d"]
+
+    run(go(), SECONDS)
+
+
+def council(node: Node) -> Council:
+    assert isinstance(node.beginning, Membership)
+    return node.beginning.council
 
 
 def called(node: Node) -> set[str]:
@@ -305,3 +334,28 @@ def test_a_half_finished_roll_out_lets_nobody_in_beside_another() -> None:
         assert fences == sorted(set(fences))
         assert not [each for found in workers.findings().values() for each in found.problems]
         assert os.path.exists(workers.folder / "a" / "votes")
+
+
+# Rolling restarts.
+
+
+def test_a_rolling_restart_under_load() -> None:
+    """Each in turn says goodbye, is started again and joins, while all contend: nobody is inside with another, fences
+    grow, and everybody gets in again."""
+    job = Contend("busy", entries=None, inside=0.001)
+    with Workers("abc", lease=FOR_EVER) as workers:
+        workers.begin(job)
+        fences = []
+        for name in "abc":
+            seen = workers.count()
+            until(lambda seen=seen: workers.count() > seen + 10, "all go on")
+            workers.halt([name])
+            workers.end(name)
+            workers.restart(name)
+            fences.append(fence_of(workers, name, "own"))
+            workers.free(name, "own")
+            workers.begin(job, [name])
+        workers.halt()
+        assert fences == sorted(set(fences))
+        found = workers.findings()
+        assert not [each for one in found.values() for each in one.problems]

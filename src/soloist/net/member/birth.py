@@ -71,7 +71,7 @@ class Birth:
 
     def unbind(self) -> None:
         """This company will never be born. Whoever is born of it after all has a view, and that decides."""
-        self.bound, self._said = False, None
+        self.bound, self.born, self._said = False, False, None
 
     def meet(self, peer: str, theirs: Newborn) -> None:
         """There is a link to that peer. It may be another process than the one that we met before."""

@@ -109,11 +109,21 @@ class Membership(Beginning):
 
     def refusal(self, theirs: Who) -> str | None:
         """Once there is a view it decides who is a member; before, as ever."""
-        if self.admits(theirs) or self.birth.succeeds(theirs.node, theirs.previous):
+        if self.roster.is_namesake(theirs):
+            return f"another node is called {theirs.node!r}, at {self.roster.met[theirs.node].address}"
+        if self.admits(theirs) or self._may_replace(theirs):
             return None
         if theirs.joins:
             return f"the cluster of {self.who.node!r} has not begun yet; who joins it is taken in then"
         return super().refusal(theirs)
+
+    def _may_replace(self, theirs: Who) -> bool:
+        """Whether it takes the place of one without whom nobody will be born. If all have met and it could not begin, it
+        cannot begin for anybody: all have refused for the same reason."""
+        if self.birth.succeeds(theirs.node, theirs.previous):
+            return True
+        met = self.birth.met.get(theirs.node)
+        return bool(self.failure) and met is not None and met.incarnation != theirs.incarnation
 
     def admits(self, theirs: Who) -> bool:
         return bool(self.joining or self.open or theirs.epoch)
@@ -129,7 +139,7 @@ class Membership(Beginning):
             if self.open:
                 self._sort_out(self.board.table.view)
         else:
-            if self.birth.succeeds(theirs.node, theirs.previous):
+            if self._may_replace(theirs):
                 self.birth.unbind()
                 self.failure = ""
             super().met(theirs)

@@ -39,6 +39,14 @@ class Roster:
             self._differing.add(what)
             log.warning("%s: %s", mine.node, what)
 
+    def is_namesake(self, theirs: Who) -> bool:
+        """Whether another process of that name is connected, elsewhere. The two would put each other out for ever."""
+        there = self.met.get(theirs.node)
+        if there is None or theirs.node not in self.transport.connected():
+            return False
+        again = theirs.incarnation == there.incarnation or theirs.previous == there.incarnation
+        return not again and theirs.address != there.address
+
     def learn(self, view: View) -> bool:
         """Whoever is in it is to be reached. Whether it is news."""
         if self.view and view.epoch <= self.view.epoch:

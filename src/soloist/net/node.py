@@ -19,24 +19,23 @@ from typing import Self
 
 import msgspec
 
-from soloist.algorithms import Card, find
 from soloist.core import UsageError
 from soloist.net import registry
+from soloist.net.cards import chosen, introduction
 from soloist.net.engine.inquiry import Inspection
 from soloist.net.engine.outgoing import Stats
 from soloist.net.engine.switchboard import Switchboard
 from soloist.net.engine.ticket import FENCE_BITS
 from soloist.net.errors import NodeClosed
 from soloist.net.life import Life
-from soloist.net.link.handshake import Who, incarnation
 from soloist.net.link.security import TLS
 from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.transport import MemoryTransport, Transport
 from soloist.net.maker import LockMaker
 from soloist.net.member.beginning import Beginning
-from soloist.net.member.company import check_lease, company
+from soloist.net.member.company import company
+from soloist.net.member.engines import Endpoints, engine
 from soloist.net.member.home import default_directory
-from soloist.net.member.membership import begin_membership
 from soloist.net.member.origin import DataDirectory, by_clock, epoch_of
 from soloist.net.seen import Seen
 
@@ -54,8 +53,8 @@ class Node(Life, LockMaker, Seen):
     this node is to `listen`, and the `address` by which others find it, if that is another. With a lease, `voters` names
     those of `peers` who vote; with `voter_only` this node does, and has no locks. Beyond this host, `tls` or `secret` is required (or `insecure=True`).
     Nodes of one user on one host take a shortcut beside their ports (see `soloist.net.link.shortcut`); with
-    `shortcut=False` they use TCP as all others do. With a lease, a node with peers on other hosts has a sentinel: a
-    tiny child that tells them when this process has ended; with `sentinel=False` they wait for its lease.
+    `shortcut=False` they use TCP. With a lease, a node with peers on other hosts has a sentinel, a child that tells
+    them of its end (unless `sentinel=False`). `etcd`: endpoints of the one that decides who is a member.
     """
 
     def __init__(
@@ -68,10 +67,11 @@ class Node(Life, LockMaker, Seen):
         address: str = "",
         voters: Iterable[str] | None = None,
         voter_only: bool = False,
-        algorithm: str = "naimi-trehel",
-        semaphore_algorithm: str = "raymond-k",
+        algorithm: str | None = None,
+        semaphore_algorithm: str | None = None,
         cluster: str = "soloist",
         lease: float | None = None,
+        etcd: Endpoints | None = None,
         tls: TLS | None = None,
         secret: str | bytes | None = None,
         data_dir: str | os.PathLike[str] | None = None,
@@ -81,14 +81,14 @@ class Node(Life, LockMaker, Seen):
         shortcut: bool = True,
         sentinel: bool = True,
     ) -> None:
-        terms, in_memory = check_lease(lease), isinstance(transport, MemoryTransport)
-        leased = terms is not None
-        told = company(name, peers, join, listen, address, voters, voter_only, leased, in_memory)
+        (terms, begin), in_memory = engine(lease, etcd), isinstance(transport, MemoryTransport)
+        voting = "etcd" if etcd else "lease" if terms else ""
+        told = company(name, peers, join, listen, address, voters, voter_only, voting, in_memory)
         if locality < 0:
             raise UsageError(f"locality must not be negative, but is {locality}")
         super().__init__(name)
-        self.lease, self.voter_only = lease, voter_only
-        self.lock_card, self.semaphore_card = _card(algorithm, "1"), _card(semaphore_algorithm, "K")
+        self.lease, self.voter_only = terms.length if terms else None, voter_only
+        cards = chosen(algorithm, semaphore_algorithm)
         if terms and not data_dir and not in_memory:
             data_dir = default_directory(cluster, name)
         self._data = DataDirectory(data_dir, cluster, name) if data_dir else None
@@ -96,16 +96,14 @@ class Node(Life, LockMaker, Seen):
         self.transport: Transport = transport or TcpTransport(
             name, told.parsed(), key, tls, insecure, shortcut, told.listens()
         )
-        cards = (self.lock_card, self.semaphore_card)
         self.board = board = Switchboard(name, told.members, cards, locality, self.transport)
         self.request, self.withdraw, self.release = board.request, board.withdraw, board.release
         self.table, self.turns = board.table, board.turns
         self.outgoing, self.inquiry = board.outgoing, board.inquiry
         self.instances, self.asleep, self.holds = self.table.instances, self.table.asleep, self.table.holds
         self.observers, self.stats = self.table.observers, self.outgoing.stats
-        kinds = f"{algorithm} {semaphore_algorithm}"
-        who = Who(cluster, name, kinds, tuple(sorted(told.addresses)), incarnation(), origin=0)
-        self._membership = partial(begin_membership, terms, told, board, self.transport) if terms else None
+        who = introduction(cluster, name, told.addresses, cards, (bool(algorithm), bool(semaphore_algorithm)))
+        self._membership = partial(begin, terms, told, board, self.transport) if terms else None
         self._sentinel = sentinel
         self.beginning = board.lobby = Beginning(who, self.outgoing.say, self._begin)
         self._reminder: asyncio.TimerHandle | None = None
@@ -159,8 +157,7 @@ class Node(Life, LockMaker, Seen):
             beginning.failure = f"data_dir cannot be written: {error.strerror}"
             log.error("%s: %s", self.name, beginning.why())
             return
-        view = beginning.birth.view()
-        self.board.activate(view, *beginning.end())
+        self.board.activate(beginning.newborn(), *beginning.end())
 
     def _remind(self) -> None:
         if self.usable and not self.beginning.open and (why := self.beginning.why()):
@@ -204,14 +201,6 @@ class Node(Life, LockMaker, Seen):
 
     def _closed_while(self, lock: str) -> NodeClosed:
         return NodeClosed(f"node {self.name!r} was closed while {lock!r} was waited for")
-
-
-def _card(name: str, capacity: str) -> Card:
-    card = find(name)
-    if card.capacity != capacity:
-        use = "semaphores" if card.capacity == "K" else "locks"
-        raise UsageError(f"{name} is for {use}; choose another, `soloist algorithms` lists them")
-    return card
 
 
 __all__ = ["FENCE_BITS", "Inspection", "Node", "Stats"]

@@ -10,6 +10,7 @@ import pytest
 from soloist.core import UsageError
 from soloist.net import ConfigMismatch, MemoryHub, Node
 from soloist.net.member.company import elect
+from soloist.net.member.electing import change_voters
 from soloist.net.member.membership import Membership
 from soloist.testing import Contend, Worker, Workers, crash, eventually, ports, started, until
 from tests.net.helpers import run
@@ -108,13 +109,13 @@ def test_one_voter_more_and_one_less() -> None:
         async with started(memory("abcd", voters=["a", "b", "c"])) as (a, b, c, d):
             held = await a.lock("x").acquire_or_raise(None)
             await begun(a, b, c, d)
-            assert await membership(d).change_voters("add", "d") > held.fence >> 40  # asked of itself
+            assert await change_voters(d.beginning, "add", "d") > held.fence >> 40  # asked of itself
             await eventually(lambda: list(voters(a)) == list("abcd"), "d votes")
-            await membership(b).change_voters("remove", "a")  # asked of another
+            await change_voters(b.beginning, "remove", "a")  # asked of another
             await eventually(lambda: list(voters(a)) == list("bcd"), "a votes no more")
             assert held.valid
             assert a.members == list("abcd")
-            await membership(a).change_voters("remove", "b")  # asked of one that does not vote
+            await change_voters(a.beginning, "remove", "b")  # asked of one that does not vote
             await eventually(lambda: list(voters(d)) == list("cd"), "b votes no more")
             await held.release()
             assert (await b.lock("x").acquire_or_raise(None)).fence > held.fence
@@ -128,7 +129,7 @@ def test_a_voter_that_was_added_counts() -> None:
     async def go() -> None:
         async with started(memory("abc", voters=["a", "b"])) as (a, b, c):
             await begun(a, b, c)
-            await membership(a).change_voters("add", "c")
+            await change_voters(a.beginning, "add", "c")
             held = await b.lock("x").acquire_or_raise(None)
             await crash(b, a, c)
             assert (await a.lock("x").acquire_or_raise(None)).fence > held.fence
@@ -153,7 +154,7 @@ def test_changes_that_make_no_sense_are_refused_in_one_line(kind: Any, name: str
             await crash(nodes[2], a, b, d)
             await eventually(lambda: not voters(a)["c"], "c is not heard")
             with pytest.raises(UsageError) as found:
-                await membership(b if name == "a" else a).change_voters(kind, name)
+                await change_voters((b if name == "a" else a).beginning, kind, name)
             assert words in str(found.value)
 
     run(go(), SECONDS)
@@ -164,7 +165,7 @@ def test_the_last_voter_stays() -> None:
         async with started(memory("ab", voters=["a"])) as (a, b):
             await begun(a, b)
             with pytest.raises(UsageError, match="is the last voter and cannot be removed"):
-                await membership(b).change_voters("remove", "a")
+                await change_voters(b.beginning, "remove", "a")
 
     run(go(), SECONDS)
 
@@ -173,7 +174,7 @@ def test_without_a_lease_nobody_votes() -> None:
     async def go() -> None:
         async with started(memory("ab", lease=None)) as (a, _):
             with pytest.raises(UsageError, match="nobody votes here"):
-                await a.beginning.change_voters("add", "b")
+                await change_voters(a.beginning, "add", "b")
 
     run(go(), SECONDS)
 
@@ -195,9 +196,9 @@ def test_a_voter_that_has_lost_its_disk_is_replaced(tmp_path: Path) -> None:
                     await c.lock("x").acquire_or_raise(None)
                     await eventually(lambda: voters(a) == {"a": True, "b": True, "c": False}, "c has no vote")
                     with pytest.raises(UsageError, match="first `soloist members --remove-voter c`"):
-                        await membership(a).change_voters("add", "c")
-                    await membership(a).change_voters("remove", "c")
-                    await membership(a).change_voters("add", "c")
+                        await change_voters(a.beginning, "add", "c")
+                    await change_voters(a.beginning, "remove", "c")
+                    await change_voters(a.beginning, "add", "c")
                     await eventually(lambda: voters(b) == dict.fromkeys("abc", True), "it has one")
 
     run(go(), SECONDS)
@@ -207,7 +208,7 @@ def test_a_voter_that_has_lost_its_disk_is_replaced(tmp_path: Path) -> None:
 
 
 async def change(worker: Worker, kind: Any, name: str) -> int:
-    return await worker.node.beginning.change_voters(kind, name)
+    return await change_voters(worker.node.beginning, kind, name)
 
 
 async def who_votes(worker: Worker) -> list[str]:
@@ -247,6 +248,6 @@ def _added(workers: Workers, name: str) -> bool:
 
 async def try_to_add(worker: Worker, name: str) -> int:
     try:
-        return await worker.node.beginning.change_voters("add", name)
+        return await change_voters(worker.node.beginning, "add", name)
     except UsageError:
         return 0

@@ -185,7 +185,7 @@ class Connection(asyncio.BufferedProtocol):
         elif self.theirs and self.ours and isinstance(said, Proof) and not self.proven:
             handshake.check_proof(self.owner.identity, self.ours, self.theirs, said)
             self.proven = True
-            self._let_in(self.ours, self.theirs)
+            self._admit(self.ours, self.theirs)
         elif self.proven and self.dialled and isinstance(said, Welcome):
             self._opened()
         else:
@@ -214,7 +214,7 @@ class Connection(asyncio.BufferedProtocol):
         tls: ssl.SSLObject | None = self.wire.get_extra_info("ssl_object")
         return tls
 
-    def _let_in(self, ours: Hello, theirs: Hello) -> None:
+    def _admit(self, ours: Hello, theirs: Hello) -> None:
         """It is who it says. The dialler is told what the other thinks of it; a difference both find by themselves."""
         who, meeting = theirs.who, self.owner.meeting
         known = who.node in self.owner.peers
@@ -223,8 +223,8 @@ class Connection(asyncio.BufferedProtocol):
             self._prove()
         if not refusal:
             handshake.check_config(ours.who, who)
-        if refusal or not (known or meeting.admits(who)):
-            raise ProtocolError(refusal or f"{who.node!r} is no peer of {ours.who.node!r}")
+        if refusal := refusal or meeting.refusal(who):
+            raise ProtocolError(refusal)
         if not known:
             self.owner.admit(who)
         if self.pulse and not self.owner.meeting.renews:
@@ -292,6 +292,7 @@ class Connection(asyncio.BufferedProtocol):
             self.owner.warn(f"closed the connection to {self._who()}: {why}")
             self.hang_up()
             return
+        self.owner.refused += bool(name)
         if self.proven and name in self.owner.peers:
             self.owner.trouble(name, why, mismatch)
         else:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from soloist.core import UsageError
 from soloist.net.link.cipher import Cipher
-from soloist.net.link.handshake import Mismatch, Who, check_config
+from soloist.net.link.handshake import Mismatch, Who, agreed, check_config
 from soloist.net.link.wire import Batch, Control, Envelope, decode_batch, encode
 
 Receive = Callable[[str, list[Batch]], None]
@@ -39,9 +39,6 @@ class Meeting(Protocol):
 
     def refusal(self, theirs: Who) -> str | None:
         """Why that incarnation of a peer must not be linked to; None if it may be."""
-
-    def admits(self, theirs: Who) -> bool:
-        """Whether one may be linked to that is none of those whom we were told of."""
 
     def met(self, theirs: Who) -> None:
         """There is a link to it, or there is one again."""
@@ -223,6 +220,7 @@ def introduce(one: MemoryTransport, other: MemoryTransport) -> None:
         return  # they do not look for each other
     why, mismatch = None, False
     try:
+        agreed(ours, theirs)
         check_config(ours, theirs)
         why = one.meeting.refusal(theirs) or other.meeting.refusal(ours)
     except Mismatch as error:
@@ -251,7 +249,8 @@ def told_of(one: MemoryTransport, other: MemoryTransport) -> bool:
 
 
 def both_admit(one: MemoryTransport, other: MemoryTransport) -> bool:
-    return one.meeting.admits(other.meeting.who) and other.meeting.admits(one.meeting.who)
+    refusals = one.meeting.refusal(other.meeting.who), other.meeting.refusal(one.meeting.who)
+    return not any(refusals)
 
 
 def introduce_pulses(one: MemoryTransport, other: MemoryTransport) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import random
 
+from soloist.core import Message
 from soloist.net.member.hearing import Hearing
 from soloist.net.member.parcel import node_of
 from soloist.net.member.wish import Wish
-from soloist.views import Ballot, Proposer, View, Voter
-from soloist.views.messages import Stored
+from soloist.views import Algorithm, Ballot, Proposer, View, Voter
+from soloist.views.messages import Decided, Stored
 
 RANK_SECONDS = 0.15
 """How much longer each further voter waits before it proposes, too."""
@@ -29,6 +30,8 @@ class Canvass:
         self.round = 0
         self.since: float | None = None
         """When we saw a reason."""
+        self.algorithms: tuple[Algorithm, ...] = ()
+        """What the next view is to run, if we know."""
         self.patience = 0
         self.prepared = False
         """Whether our proposer has asked everybody to wedge."""
@@ -39,11 +42,18 @@ class Canvass:
         """A view has begun."""
         self.since, self.patience = None, 0
 
-    def consider(self, voter: Voter | None, view: View, me: str, now: float) -> None:
+    def consider(self, voter: Voter | None, known: View | None, me: str, now: float) -> bool:
         """Whether it is for us to see to the next view, and whether it is time to wedge everybody.
 
-        Who does not vote, so that there is no `voter`, does so only if it was asked for something.
+        Who does not vote does so only if it was asked for something. Gives whether we vote, and see a reason.
         """
+        voter = voter if voter and voter.votes else None
+        view = voter.view if voter else known
+        if view and (voter or self.wish):
+            self._consider(voter, view, me, now)
+        return voter is not None and self.since is not None
+
+    def _consider(self, voter: Voter | None, view: View, me: str, now: float) -> None:
         if self.proposer and self.proposer.view.epoch < view.epoch:
             self.proposer = None
         wanted = self.wish is not None and not self.wish.fulfilled(view)
@@ -69,7 +79,11 @@ class Canvass:
         self.round = max(self.round, ballot.round if ballot else 0) + 1
         change = self.wish.change if self.wish and not self.wish.fulfilled(view) else None
         self.proposer = Proposer(
-            view=view, ballot=Ballot(self.round, me), asked=change is not None, change=change
+            view=view,
+            ballot=Ballot(self.round, me),
+            asked=change is not None,
+            change=change,
+            algorithms=self.algorithms,
         )
         self.patience = PATIENT_BEATS + random.randrange(PATIENT_BEATS)
         self.prepared = False
@@ -85,16 +99,18 @@ class Canvass:
     def pursue(self, wish: Wish | None) -> None:
         self.wish = wish
 
-    def see_to_wish(self, view: View) -> list[str]:
-        """Once it is so: the voters who are to say that they know."""
-        if self.wish is None or not self.wish.fulfilled(view):
+    def see_to_wish(self, view: View | None) -> list[tuple[str, Decided]]:
+        """Once it is so: the voters who are to say that they know, and what."""
+        if view is None or self.wish is None or not self.wish.fulfilled(view):
             return []
         self.wish.epoch = view.epoch if self.wish.epoch is None else self.wish.epoch
-        return list(view.voters)
+        return [(voter, Decided(view)) for voter in view.voters]
 
-    def heard(self, said: Stored, view: View) -> None:
-        """P4: done, once a majority of the new voters knows."""
-        if self.wish and self.wish.heard(said, view):
+    def hear(self, sender: str, message: Message, view: View | None) -> None:
+        """What others say to our proposer. P4: done, once a majority of the new voters knows."""
+        if self.proposer:
+            self.proposer.receive(sender, message)
+        if isinstance(message, Stored) and view and self.wish and self.wish.heard(message, view):
             wish, self.wish = self.wish, None
             wish.then()
 

@@ -10,7 +10,7 @@ import msgspec
 from soloist.core import UsageError
 from soloist.net.link.handshake import Who
 from soloist.net.link.security import Address, address
-from soloist.views import Lease, Node, View
+from soloist.views import Lease, View
 
 LEAST_LEASE = 0.5
 """Seconds. Less is lost by any hiccup."""
@@ -46,6 +46,12 @@ class Company(msgspec.Struct, frozen=True):
         """What all nodes should be told alike; None if this one was told something else."""
         return None if self.joins else self.addresses
 
+    def introduced(self, who: Who) -> Who:
+        """With what others are to know of it."""
+        return msgspec.structs.replace(
+            who, address=self.address, joins=self.joins, votes_only=self.voter_only, voters=self.voters
+        )
+
     def parsed(self) -> dict[str, Address]:
         return {name: address(where) for name, where in self.addresses.items()}
 
@@ -61,10 +67,13 @@ def company(
     where: str,
     voters: Iterable[str] | None,
     voter_only: bool,
-    leased: bool,
+    voting: str,
     in_memory: bool,
 ) -> Company:
-    """From what a user says, looked at: `where` is the address that others are to use."""
+    """From what a user says, looked at: `where` is the address that others are to use, `voting` who decides."""
+    leased = bool(voting)
+    if voting == "etcd" and (voter_only or voters is not None):
+        raise UsageError("with etcd= nobody votes among the nodes: leave out voters= and voter_only=")
     chosen = _voters(voters, peers, leased)
     if voter_only and not leased:
         raise UsageError("voter_only= needs lease=: without one nobody votes")
@@ -131,6 +140,22 @@ def elect(names: Iterable[str], chosen: Iterable[str], only: Iterable[str]) -> l
     return sorted((*always, *others[: max(0, MOST_VOTERS - len(always))]))
 
 
+def obstacle(whos: Mapping[str, Who], mine: str, epoch: int) -> str:
+    """Why all who have met cannot begin, in words, or nothing. `mine` says what is wrong with our own vote file.
+
+    Who has one that is no good may have had a view, and so may have all the others that have lost theirs.
+    """
+    if forgetful := [name for name in sorted(whos) if not whos[name].voter]:
+        return (
+            f"the vote file of {', '.join(forgetful)} is no good{f': {mine}' if mine else ', as the log there says'}; "
+            f"if nothing can be saved of it, stop the node and run `soloist init --name {forgetful[0]} --epoch {epoch}` "
+            "where it was"
+        )
+    if all(who.votes_only for who in whos.values()):
+        return "all nodes only vote (voter_only); at least one must have locks"
+    return ""
+
+
 def first_view(born: View, whos: Mapping[str, Who], chosen: Iterable[str], lease: Lease) -> View:
     """What all make alike of those who have met: who votes, who has locks, and where everybody is to be found."""
     only = [name for name, who in whos.items() if who.votes_only]
@@ -139,7 +164,7 @@ def first_view(born: View, whos: Mapping[str, Who], chosen: Iterable[str], lease
     return msgspec.structs.replace(
         born,
         voters=tuple(sorted(who.voter for who in voters)),
-        members=tuple(Node(node.name, node.incarnation, whos[node.name].address) for node in hosts),
+        members=tuple(msgspec.structs.replace(node, address=whos[node.name].address) for node in hosts),
         lease=lease,
         homes=tuple(sorted((who.voter, who.address) for who in voters)),
     )

@@ -15,12 +15,15 @@ from typing import Any
 from soloist.core import Message, ProtocolError
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.wire import encode
+from soloist.net.member.absence import Absence
 from soloist.net.member.canvass import Canvass
+from soloist.net.member.chronicle import Chronicle
 from soloist.net.member.clock import Clock
+from soloist.net.member.editions import Editions
 from soloist.net.member.events import Events
 from soloist.net.member.gate import Gate
 from soloist.net.member.hearing import Hearing, name_of
-from soloist.net.member.joining import joining_requests
+from soloist.net.member.joining import joining_requests, say_farewell
 from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
@@ -37,7 +40,7 @@ from soloist.views import (
     View,
     Voter,
 )
-from soloist.views.messages import Bye, Dead, Decided, Fetch, Stored
+from soloist.views.messages import Bye, Dead, Decided, Fetch
 
 log = logging.getLogger("soloist.net")
 
@@ -63,7 +66,9 @@ class Council:
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
         self.hearing = Hearing(node.name)
         self.canvass = Canvass(self.hearing)
-        self.changing_since: float | None = None
+        self.editions = Editions(votes, node.name)
+        self.chronicle = Chronicle(node.name, clock)
+        self.absence = Absence(self.hearing)
         self.known: View | None = None
         """The latest view that we have heard of; we may not be in it."""
         self.leased = False
@@ -115,6 +120,9 @@ class Council:
         """That process has ended: for certain."""
         self.pulse.do(lambda: self._step(lambda: self._tell_of(incarnation, proof)))
 
+    def tell_voters(self, message: Message) -> None:
+        self.pulse.do(lambda: self._step(lambda: self._tell_voters(message)))
+
     def leave(self, then: Callable[[], None]) -> None:
         """Let nobody in any more; once nothing is held here, say so, and never act again."""
         self.pulse.do(lambda: self._step(lambda: self._leave(then)))
@@ -147,8 +155,7 @@ class Council:
             log.warning("%s does not vote: %s", self.name, self.votes.bad)
         else:
             self.voter = Voter.start(self.votes.file, self.votes.place, now)
-            if self.voter.view:
-                self._learn(self.voter.view)
+            self._learn(self.voter.view)
         self._stop = self.pulse.call_every(self.beat, lambda: self._step(self._beat))
 
     def _install(self, view: View) -> None:
@@ -167,7 +174,7 @@ class Council:
     def _become(self, node: Node) -> None:
         with self.gate.mutex:
             self.gate.admit(Member(node=node))
-        self.changing_since = None
+        self.chronicle.begin_again()
 
     def _fetch(self) -> None:
         with self.gate.step() as member:
@@ -177,25 +184,21 @@ class Council:
     def _leave(self, then: Callable[[], None]) -> None:
         try:
             with self.gate.step() as member:
-                member.leave()
-                member.lose_all()
-                if member.view:
-                    member.farewell(tuple(self.hearing.incarnations.values()))
-            if not self.member.view:  # it may have asked to join
-                for peer in self.pulse.peers():
-                    self._say_to(peer, VOTER, Bye(self.me))
+                say_farewell(member, list(self.hearing.incarnations.values()))
             self._perform(self.member)
-            if self.voter and self.voter.view:
-                self.voter.receive(self.me, Bye(self.me), self.clock())
+            self._tell_voters(Bye(self.me))
             self._flush()
         finally:  # whatever went wrong: somebody waits for the end
             then()
 
     def _tell_of(self, incarnation: str, proof: str) -> None:
         log.warning("%s: %s has ended (%s)", self.name, name_of(incarnation, self.member.view), proof)
+        self._tell_voters(Dead(incarnation, proof))
+
+    def _tell_voters(self, message: Message) -> None:
         for peer in self.pulse.peers():
-            self._say_to(peer, VOTER, Dead(incarnation, proof))
-        self._hear(self.me, VOTER, Dead(incarnation, proof))
+            self._say_to(peer, VOTER, message)
+        self._hear(self.me, VOTER, message)
 
     def _step(self, work: Callable[[], None]) -> None:
         """Everything goes through here: do it, then do what it asks for, until nothing is left to do."""
@@ -203,10 +206,8 @@ class Council:
             return
         work()
         self._settle()
-        voter = self.voter if self.voter and self.voter.votes else None
-        view = voter.view if voter else self.newest_view
-        if view and (voter or self.canvass.wish):
-            self.canvass.consider(voter, view, self.me, self.clock())
+        if self.canvass.consider(self.voter, self.newest_view, self.me, self.clock()) and self.voter:
+            self.chronicle.see(self.voter, self.clock())
         self._settle()
         self._flush()
 
@@ -242,10 +243,7 @@ class Council:
                     self.events.dropped(view)
 
     def _activated(self, view: View) -> None:
-        since, self.changing_since = self.changing_since, None
-        took = f" after {self.clock() - since:.3f} s" if since is not None else ""
-        names = ", ".join(sorted(node.name for node in view.members))
-        log.info("%s: epoch %d%s: %s", self.name, view.epoch, took, names)
+        self.chronicle.activate(view)
         self._set_pace(view)
         self._learn(view)
         self.hearing.begin(view, self.clock())
@@ -269,8 +267,9 @@ class Council:
         now = self.clock()
         member = self.member
         if member.view is None and not member.ended:
-            may_join = not self.votes_only and self.hearing.may_join(self.newest_view, now)
-            self._ask(*(joining_requests(self) if may_join else ()))
+            self._ask_for_view()
+            if not self.votes_only and self.hearing.may_join(self.newest_view, now):
+                self._ask_to_join()
         deaf = self.hearing.deaf_to(member.view, now) if member.view else ()
         news, member.deaf = deaf != member.deaf, deaf
         # Without a lease the voters may not have had our view when they were asked: do not let callers wait for it.
@@ -283,11 +282,10 @@ class Council:
             if member.holds and not valid:
                 member.lose_all()
         self._note_lease(valid)
-        self._starve(now)
+        self._look_around(now)
         self.canvass.press()
-        if self.known:
-            for voter in self.canvass.see_to_wish(self.known):
-                self._send(voter, Decided(self.known))
+        for voter, decided in self.canvass.see_to_wish(self.known):
+            self._send(voter, decided)
 
     def _renew(self) -> None:
         now = self.clock()
@@ -296,13 +294,17 @@ class Council:
             view = member.view
         self.renew_at = now + (view.lease.length if view else 1.0) / 3
 
+    def _lease(self) -> float:
+        view = self.newest_view
+        return view.lease.length if view else DEFAULT_LEASE
+
     @property
     def newest_view(self) -> View | None:
         """That we are in, or know of."""
         return self.member.view or self.known
 
-    def _learn(self, view: View) -> None:
-        if self.known is None or view.epoch > self.known.epoch:
+    def _learn(self, view: View | None) -> None:
+        if view and (self.known is None or view.epoch > self.known.epoch):
             self.unleased_since = self.clock() if self.known is None else self.unleased_since
             self.known = view
             self.events.learned(view)
@@ -314,22 +316,22 @@ class Council:
             self.unleased_since = self.clock()
         self.leased = valid
 
-    def _starve(self, now: float) -> None:
-        """Whether there are too few voters to be heard: who only waits for a view to be made is not starving."""
-        view, since = self.newest_view, now - self.unleased_since
-        long_ago = view and not self.leased and since >= view.lease.length
-        if view and long_ago and (too_few := self.hearing.too_few(view, now)):
-            self.events.starving(f"{too_few}, and there was no lease for {since:.1f} s")
+    def _look_around(self, now: float) -> None:
+        """Who is missing; and whether too few voters are heard: who only waits for a view to be made is not starving."""
+        if view := self.newest_view:
+            self.absence.look(view, now)
+            if not self.leased and (why := self.absence.too_few(view, self.unleased_since, now)):
+                self.events.starving(why)
 
-    def _ask(self, *requests: Message) -> None:
-        """While we are no member: for the view of anybody, as those whom we were told of need not vote; and this."""
+    def _ask_for_view(self) -> None:
+        """Of anybody, as those whom we were told of need not vote."""
         fetch = Fetch(self.known.epoch if self.known else -1)
-        for peer, incarnation in self.hearing.incarnations.items():
-            self._say_to(peer, incarnation, fetch)
-            for message in (fetch, *requests):
-                self._say_to(peer, VOTER, message)
-        for message in requests if self.voter and self.voter.view else ():
-            self._hear(self.me, VOTER, message)
+        for peer, incarnation in self.hearing.incarnations.items() if self.voter or self.votes.bad else ():
+            self._parcels.setdefault(peer, []).extend([(incarnation, fetch), (VOTER, fetch)])
+
+    def _ask_to_join(self) -> None:
+        for message in joining_requests(self):
+            self._tell_voters(message)
 
     # What is said and heard.
 
@@ -338,6 +340,7 @@ class Council:
         if parcel.incarnation != self.hearing.incarnations.get(peer):
             raise ProtocolError(f"{peer} speaks as another incarnation than it was met as")
         self.hearing.heard(peer, parcel.hears, self.clock())
+        self.editions.compare(peer, parcel, self.voter)
         if not (self.hearing.heard_by[peer] and peer in self.hearing.told):  # not only with the next renewal
             self._parcels.setdefault(peer, [])
         self._step(lambda: self._take(parcel))
@@ -353,9 +356,12 @@ class Council:
     def _hear(self, sender: str, to: str, message: Message) -> None:
         now = self.clock()
         voter = self.voter
+        self.chronicle.hear(message)
         if isinstance(message, Decided):
             self._learn(message.view)
         if voter and to in (VOTER, voter.file.voter):
+            if self.editions.withhold(voter, message):
+                return
             voted = not voter.stopped
             voter.receive(sender, message, now)
             if voted and voter.stopped:
@@ -364,14 +370,11 @@ class Council:
             with self.gate.step() as member:
                 member.receive(sender, message, now)
                 valid, wedged = member.valid(now), member.wedged
-            if wedged and self.changing_since is None:
-                self.changing_since = now
+            if wedged and not self.chronicle.stopped:
+                self.chronicle.stop(self.member, now)
                 self._renew()
             self._note_lease(valid)
-            if self.canvass.proposer:
-                self.canvass.proposer.receive(sender, message, now)
-            if isinstance(message, Stored) and self.known:
-                self.canvass.heard(message, self.known)
+            self.canvass.hear(sender, message, self.known)
 
     def _send(self, to: str, message: Message) -> None:
         if to == self.me or (self.voter and to == self.voter.file.voter):
@@ -384,10 +387,9 @@ class Council:
 
     def _flush(self) -> None:
         parcels, self._parcels = self._parcels, {}
-        lease = self.newest_view.lease.length if self.newest_view else DEFAULT_LEASE
-        hears = self.hearing.lately(lease, self.clock()) if parcels else []
+        hears = self.hearing.lately(self._lease(), self.clock()) if parcels else []
         for peer, said in parcels.items():
-            self.pulse.send(peer, encode((self.me, hears, said)))
+            self.pulse.send(peer, encode((self.me, hears, said, *self.editions.shown(peer, self.voter))))
             if peer in hears:
                 self.hearing.told.add(peer)
 

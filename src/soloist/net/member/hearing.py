@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from soloist.net.member.parcel import node_of
 from soloist.views import Node, View
 
 
@@ -51,12 +50,6 @@ class Hearing:
     def lately(self, lease: float, now: float) -> list[str]:
         """Peers that were heard within a lease, over the connection that there is."""
         return sorted(peer for peer in self.heard_by if now - self.heard_at[peer] < lease)
-
-    def too_few(self, view: View, now: float) -> str:
-        """In words, if those that were heard lately are no majority of its voters."""
-        heard = {self.name, *self.lately(view.lease.length, now)}
-        count = sum(node_of(voter) in heard for voter in view.voters)
-        return "" if count >= view.majority else f"{count} of {len(view.voters)} voters are heard"
 
     def deaf_to(self, view: View, now: float) -> tuple[str, ...]:
         """Members that we have not heard for a lease, though the voters may: mail between us would wait for ever."""

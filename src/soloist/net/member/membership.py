@@ -14,32 +14,32 @@ from contextlib import suppress
 
 import msgspec
 
-from soloist.core import UsageError
+from soloist.net.cards import algorithms_of, bound, check_view
 from soloist.net.engine.switchboard import Switchboard
-from soloist.net.errors import NoQuorum
+from soloist.net.errors import ConfigMismatch, NoQuorum
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Welcome, Who, incarnation
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Envelope, encode
+from soloist.net.losses import LEASE_OVER
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
 from soloist.net.member.clock import Clock, lease_clock
-from soloist.net.member.company import Company, first_view
+from soloist.net.member.company import Company, first_view, obstacle
 from soloist.net.member.council import Council
+from soloist.net.member.deaths import Deaths
 from soloist.net.member.origin import DataDirectory, epoch_of
-from soloist.net.member.pidfd import PeerProcess, take
 from soloist.net.member.roster import Roster, addresses_of
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
-from soloist.net.member.wish import Kind, Wish, planned
-from soloist.views import Lease, Node, View
+from soloist.views import Algorithm, Lease, Node, View
+from soloist.views.messages import Break
+from soloist.views.view import NOBODY
 
 log = logging.getLogger("soloist.net")
 
 LOOK_SECONDS = 1.0
 """How often is looked whether each link has a connection for renewals beside it."""
-CHANGE_SECONDS = 30.0
-"""How long a majority may take to agree on other voters."""
 MOST_MAIL = 100_000
 """Messages that are kept for a view that is not here yet."""
 
@@ -66,38 +66,51 @@ class Membership(Beginning):
         previous = data.previous if data and not who.serves else ""
         self.lease, self.board, self.transport = lease, board, transport
         self.roster = Roster(told, transport)
-        self.council = Council(Node(who.node, who.incarnation, told.address), votes, clock, self, previous)
+        self.council = self.convene(who, votes, clock, previous)
         self.council.votes_only = told.voter_only
+        self.run(algorithms_of(who))
+        self.council.chronicle.tell = lambda change: self._in_loop(self._tell, "on_view", change)
+        if isinstance(votes, DiskVotes):
+            votes.on_store = lambda seconds: self._in_loop(self._tell, "on_store", seconds)
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
-        self.processes: dict[str, PeerProcess] = {}
-        """Of peers on this host."""
         self.testament = Testament(sentinel and (told.joins or transport.out_of_sight))
-        transport.on_will = self._hear_will
-        voter = votes.file.voter if not votes.bad else ""
+        self.deaths = Deaths(self.testament, self.council.dead)
+        transport.on_will = self.deaths.hear_will
         epoch = votes.file.view.epoch if votes.file.view else 0
         super().__init__(
             msgspec.structs.replace(
-                who,
+                told.introduced(who),
                 lease=lease.length,
-                voter=voter,
+                voter="" if votes.bad else votes.file.voter,
                 epoch=epoch,
                 previous=previous,
                 will=self.testament.will,
-                address=told.address,
-                joins=told.joins,
-                votes_only=told.voter_only,
-                voters=told.voters,
             ),
             board.outgoing.say,
             self._born_as,
         )
+        self.known = self.roster.met
         self.joining = epoch > 0 or told.joins
         """Whether there is a view that we are not in, so that this is no beginning."""
-        self.ended = self._wishing = False
+        self.ended = False
         self._without: set[str] = set()
         """Peers that had a link and no connection for renewals when we last looked."""
         self._looking: asyncio.TimerHandle | None = None
         board.table.door = self.council.gate
+        board.table.crowded = lambda: self.council.tell_voters(Break(board.table.epoch, (NOBODY,)))
+
+    def _as_member(self, who: Who) -> Node:
+        """What views say of this node."""
+        address = self.roster.told.address
+        return Node(who.node, who.incarnation, address, who.versions.oldest, who.versions.newest)
+
+    def convene(self, who: Who, votes: Votes, clock: Clock, previous: str) -> Council:
+        """Whoever decides."""
+        return Council(self._as_member(who), votes, clock, self, previous)
+
+    def run(self, algorithms: tuple[Algorithm, ...]) -> None:
+        """What the views that we make are to run; nothing: as before."""
+        self.council.canvass.algorithms = algorithms
 
     def start(self) -> None:
         self._looking = self.board.loop.call_later(LOOK_SECONDS, self._look_after_renewals)
@@ -111,7 +124,7 @@ class Membership(Beginning):
         """Once there is a view it decides who is a member; before, as ever."""
         if self.roster.is_namesake(theirs):
             return f"another node is called {theirs.node!r}, at {self.roster.met[theirs.node].address}"
-        if self.admits(theirs) or self._may_replace(theirs):
+        if self._decided(theirs) or self._may_replace(theirs):
             return None
         if theirs.joins:
             return f"the cluster of {self.who.node!r} has not begun yet; who joins it is taken in then"
@@ -125,7 +138,8 @@ class Membership(Beginning):
         met = self.birth.met.get(theirs.node)
         return bool(self.failure) and met is not None and met.incarnation != theirs.incarnation
 
-    def admits(self, theirs: Who) -> bool:
+    def _decided(self, theirs: Who) -> bool:
+        """Whether there is a view."""
         return bool(self.joining or self.open or theirs.epoch)
 
     def met(self, theirs: Who) -> None:
@@ -152,24 +166,9 @@ class Membership(Beginning):
     def pulse(
         self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
     ) -> None:
-        self._watch(theirs, sock)
+        self.deaths.watch(theirs, sock)
         welcome = None if dialled else encode(Welcome())
         self.council.meet(theirs.node, theirs.incarnation, sock, unread, cipher, welcome)
-
-    def _watch(self, theirs: Who, sock: socket.socket) -> None:
-        """On one host the end of a process is known at once, and for certain. But if it serves others, they go on."""
-        if before := self.processes.pop(theirs.node, None):
-            before.close()
-        process = take(sock, None)
-        if process and process.confirmed and not theirs.serves:
-            self.processes[theirs.node] = process
-            process.watch(lambda: self.council.dead(theirs.incarnation, "its process is gone"))
-        elif process:
-            process.close()
-
-    def _hear_will(self, will: str) -> None:
-        if ended := self.testament.whose(will):
-            self.council.dead(ended, "its sentinel says so")
 
     def _look_after_renewals(self) -> None:
         """A peer that is connected, but not for renewals, twice in a row: whatever went wrong, begin that anew."""
@@ -192,24 +191,13 @@ class Membership(Beginning):
             super().go_on()
 
     def _born_as(self, origin: int) -> None:
-        """All have met, and nobody has ever had a view: this is the first one, and everybody makes the same.
-
-        But who has a vote file that is no good may have had one, and so may have all the others that have lost theirs.
-        """
-        whos = {**self.roster.met, self.who.node: self.who}
-        if forgetful := [name for name in self.who.members if not whos[name].voter]:
-            mine = self.council.votes.bad
-            line = f"soloist init --name {forgetful[0]} --epoch {epoch_of(self.birth.origin)}"
-            self.failure = (
-                f"the vote file of {', '.join(forgetful)} is no good{f': {mine}' if mine else ', as the log there says'}"
-                f"; if nothing can be saved of it, stop the node and run `{line}` where it was"
-            )
-        elif all(who.votes_only for who in whos.values()):
-            self.failure = "all nodes only vote (voter_only); at least one must have locks"
+        """All have met, and nobody has ever had a view: this is the first one, and everybody makes the same."""
+        whos = {**self.known, self.who.node: self.who}
+        self.failure = obstacle(whos, self.council.votes.bad, epoch_of(self.birth.origin))
         if self.failure:
             log.error("%s: %s", self.who.node, self.why())
         else:
-            self.council.born(first_view(self.birth.view(), whos, self.who.voters, self.lease))
+            self.council.born(first_view(self.newborn(), whos, self.who.voters, self.lease))
 
     # What the council tells, in its thread.
 
@@ -237,6 +225,10 @@ class Membership(Beginning):
 
     # In the loop.
 
+    def _tell(self, what: str, fact: object) -> None:
+        for observer in self.board.table.observers:
+            getattr(observer, what)(fact)
+
     def _learn(self, view: View) -> None:
         """There is a view, so this is no beginning."""
         if self.ended or not self.roster.learn(view):
@@ -255,7 +247,10 @@ class Membership(Beginning):
     def _activate(self, view: View) -> None:
         if self.ended or view.epoch <= self.board.table.epoch:
             return
-        self.who = msgspec.structs.replace(self.who, epoch=view.epoch)
+        if not self._fits(view):
+            return
+        self.who = msgspec.structs.replace(bound(self.who, view), epoch=view.epoch)
+        self.run(algorithms_of(self.who))
         callers, mail = self.end()
         now = [(peer, envelope) for peer, envelope in mail if envelope.epoch == view.epoch]
         self.mail = [(peer, envelope) for peer, envelope in mail if envelope.epoch > view.epoch]
@@ -268,6 +263,17 @@ class Membership(Beginning):
         self._forget()
         self._sort_out(view)  # before the mail that was kept is heard
         self.board.activate(view, callers, now)
+
+    def _fits(self, view: View) -> bool:
+        """Whether the locks of that view are run by what we were told to run them by; if not, callers are told."""
+        try:
+            check_view(self.who, view)
+        except ConfigMismatch as error:
+            log.error("%s: %s", self.who.node, error)
+            self.open = False
+            super().trouble("epoch " + str(view.epoch), str(error), mismatch=True)
+            return False
+        return True
 
     def _addresses_of_voters(self, view: View) -> list[str]:
         """But our own. A voter's id begins with the name of its node."""
@@ -285,7 +291,7 @@ class Membership(Beginning):
         }
 
     def _lose(self, lock: str, fence: int) -> None:
-        self.board.lose(lock, fence, "its lease has run out, or a view was made without it")
+        self.board.lose(lock, fence, LEASE_OVER)
 
     def _go_on(self) -> None:
         if not self.ended:
@@ -296,6 +302,10 @@ class Membership(Beginning):
         if self.ended:
             return
         waiting, _ = self.board.table.wedge()
+        self.board.outsiders = {
+            *self.roster.told.addresses,
+            *self.transport.connected(),
+        }  # of that epoch nothing is heard any more
         self.open, self.joining = False, True
         self.callers += waiting
         self.who = msgspec.structs.replace(self.who, incarnation=incarnation())
@@ -303,7 +313,7 @@ class Membership(Beginning):
             with suppress(OSError):  # then its next start proves nothing, and the lease decides
                 self.data.become(self.who.incarnation)
         self.birth = Birth(self.who.node, self.who.members, self.birth.met[self.who.node])
-        self.council.become(Node(self.who.node, self.who.incarnation, self.who.address))
+        self.council.become(self._as_member(self.who))
         self.roster.look_for_all()
         self.transport.begin_again()
 
@@ -314,29 +324,19 @@ class Membership(Beginning):
             self.council.fetch()
 
     def why(self) -> str:
-        return super().why() if self.open or not self.joining else self.roster.why(self.troubles)
+        """And what keeps this node from voting: others may have to wait for that some day."""
+        joining = self.joining and not self.open
+        why = self.roster.why(self.troubles) if joining else super().why()
+        voter = self.council.voter
+        stopped = self.council.votes.bad or (voter.stopped if voter else "")
+        silent = f"it does not vote: {stopped}" if stopped and not self.failure else ""
+        return "; ".join(filter(None, [why, silent, self.council.absence.words]))
 
     def voters(self) -> dict[str, bool]:
         return self.roster.voters(self.who, self.council.pulse.peers())
 
-    async def change_voters(self, kind: Kind, name: str) -> int:
-        change = planned(self.roster, self.who, self.council.pulse.peers(), kind, name)
-        if self._wishing:
-            raise UsageError("another change of voters is under way; they change one at a time")
-        done = asyncio.Event()
-        self._wishing = True
-        self.council.pursue(Wish(change, lambda: self._in_loop(done.set)))
-        try:
-            async with asyncio.timeout(CHANGE_SECONDS):
-                await done.wait()
-        except TimeoutError:
-            raise NoQuorum(
-                f"no majority has agreed within {CHANGE_SECONDS:g} s; it may still do so: see `soloist members`"
-            ) from None
-        finally:
-            self.council.pursue(None)
-            self._wishing = False
-        return self.roster.view.epoch if self.roster.view else 0
+    def lease_left(self) -> float | None:
+        return self.council.gate.left()
 
     def starving(self, why: str) -> None:
         self._in_loop(self._starve, why)
@@ -366,8 +366,7 @@ class Membership(Beginning):
         self.ended = True
         if self._looking:
             self._looking.cancel()
-        for process in self.processes.values():
-            process.close()
+        self.deaths.close()
         self.council.close()
         self.testament.close()
 

@@ -109,7 +109,7 @@ def addresses_of(view: View) -> dict[str, str]:
 
 def roles(view: View) -> dict[str, str]:
     """What each node does, by name."""
-    voters = {node_of(voter) for voter in view.voters}
+    voters = {node_of(voter) for voter in view.voters} - {""}  # etcd is no node
     members = {node.name for node in view.members}
     words = {name: "member, votes" if name in voters else "member" for name in members}
     return words | dict.fromkeys(voters - members, "votes")

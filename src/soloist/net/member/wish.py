@@ -23,7 +23,7 @@ Kind = Literal["add", "remove"]
 class Wish:
     """One such change, as a council pursues it."""
 
-    def __init__(self, change: VoterChange, then: Callable[[], None]) -> None:
+    def __init__(self, change: VoterChange, then: Callable[[], object]) -> None:
         self.change, self.then = change, then
         self.epoch: int | None = None
         """Of the first view in which it is so."""

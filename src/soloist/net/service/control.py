@@ -22,6 +22,7 @@ from soloist.core import ProtocolError, SoloistError, UsageError
 from soloist.net.errors import AcquireTimeout, NodeClosed
 from soloist.net.link.wire import Frames, LockState, encode, frame
 from soloist.net.lock import OWNER, Hold, Lock
+from soloist.net.member.electing import change_voters
 from soloist.net.node import Node
 from soloist.net.service.dialogue import (
     CONTROL_VERSION,
@@ -152,8 +153,8 @@ class ControlServer:
             cluster=self.cluster,
             node=node.name,
             pid=os.getpid(),
-            algorithm=node.lock_card.name,
-            semaphore_algorithm=node.semaphore_card.name,
+            algorithm=node.table.cards[0].name,
+            semaphore_algorithm=node.table.cards[1].name,
             uptime=time.monotonic() - self.started,
             members=members,
             entries=node.stats.entries,
@@ -167,6 +168,7 @@ class ControlServer:
             leaving=self.stopping,
             trouble=node.trouble(),
             epoch=node.epoch,
+            protocol=node.table.view.protocol if node.epoch else 0,
             lease=node.lease,
             voters=node.beginning.voters(),
         )
@@ -294,7 +296,7 @@ class Client:
             hold.release_now()
             return
         self.holds[number] = hold
-        hold.on_lost = lambda lost: self._say(Lost(number, f"{lost.name!r} is lost: the node has closed"))
+        hold.on_lost = lambda lost: self._say(Lost(number, lost.why))
         self._log("%s: granted to %s: %r", hold)
         self._say(Granted(number, hold.fence, hold.slot))
 
@@ -324,7 +326,7 @@ class Client:
 
     async def _change(self, number: int, kind: Literal["add", "remove"], name: str) -> bool:
         try:
-            epoch = await self.node.beginning.change_voters(kind, name)
+            epoch = await change_voters(self.node.beginning, kind, name)
         except SoloistError as error:
             self._say(Refused(number, type(error).__name__, str(error)))
             return False

@@ -29,6 +29,10 @@ COMMANDS = {
     "run": "cluster",
     "status": "cluster",
     "holders": "cluster",
+    "members": "members",
+    "join": "members",
+    "leave": "members",
+    "init": "members",
     "keys": "cluster",
     "bench": "bench",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from soloist.core import UsageError
 from soloist.net.arguments import check_name
 from soloist.net.lock import Lock, Locks, OnLost, RLock, Semaphore
 
@@ -16,7 +17,10 @@ class LockMaker:
 
     @property
     def _node(self) -> Node:
-        return cast("Node", self)
+        node = cast("Node", self)
+        if node.voter_only:
+            raise UsageError(f"node {node.name!r} only votes (voter_only): it has no locks; use another node")
+        return node
 
     def lock(
         self,

@@ -15,7 +15,7 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from soloist.net.errand import Errand
@@ -33,6 +33,11 @@ T = TypeVar("T")
 class NodeOptions(TypedDict, total=False):
     """What `Node` may be told, besides its name and peers."""
 
+    join: Mapping[str, str] | None
+    listen: str
+    address: str
+    voters: Iterable[str] | None
+    voter_only: bool
     algorithm: str
     semaphore_algorithm: str
     cluster: str
@@ -51,7 +56,9 @@ class NodeOptions(TypedDict, total=False):
 class SyncNode:
     """A member of a cluster, for threads. Takes what `Node` takes."""
 
-    def __init__(self, name: str, peers: Mapping[str, str], **options: Unpack[NodeOptions]) -> None:
+    def __init__(
+        self, name: str, peers: Mapping[str, str] | None = None, **options: Unpack[NodeOptions]
+    ) -> None:
         self._make = functools.partial(Node, name, peers, **options)
         self.name = name
         self._node: Node | None = None

@@ -101,6 +101,7 @@ async def _control(
     """A control socket; at the end its clients may finish or must let go, so that others get what they held."""
     addresses = {each.name: each.address for each in config.members.values()}
     server = ControlServer(node, config.cluster, addresses)
+    server.told_to_leave = told.set
     await server.start(member.control)
     try:
         yield

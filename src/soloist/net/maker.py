@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from soloist.net.arguments import check_name
+from soloist.net.arguments import check_name, check_timeout
 from soloist.net.lock import Lock, Locks, OnLost, RLock, Semaphore
+from soloist.net.member.wishes import Broken
 
 if TYPE_CHECKING:
     from soloist.net.node import Node
@@ -64,6 +65,17 @@ class LockMaker:
             on_lost=on_lost,
             max_hold=max_hold,
         )
+
+    async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
+        """Take the lock, or the semaphore, of that name from whoever holds it, everywhere; whoever waits goes on.
+
+        It is agreed upon: when this returns, nobody has a good hold of it from before. Who did gets `LockLost`; a node that
+        does not answer is waited for as long as its lease lasts. Needs a lease.
+        """
+        node = self._node
+        node.check_usable()
+        node.check_loop()
+        return await node.beginning.break_lock(check_name(name), check_timeout(timeout))
 
     def locks(
         self,

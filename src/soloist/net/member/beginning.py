@@ -8,12 +8,14 @@ from collections.abc import Callable
 
 import msgspec
 
+from soloist.core import UsageError
 from soloist.net.engine.ticket import Caller, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Who
 from soloist.net.link.wire import Control, Envelope, Muster
 from soloist.net.member.birth import Birth, Newborn
+from soloist.net.member.wishes import Broken
 
 log = logging.getLogger("soloist.net")
 
@@ -71,6 +73,13 @@ class Beginning:
     def start(self) -> None:
         """The transport has started."""
         self.go_on()
+
+    async def break_lock(self, name: str, timeout: float | None) -> Broken:
+        """Take it from whoever holds it. That takes agreement, and somebody who knows that the holder has lost it."""
+        raise UsageError(
+            f"{name!r} cannot be broken: without a lease nobody can make sure that its holder no longer has it; "
+            "give the nodes a lease, or restart them all"
+        )
 
     def voters(self) -> dict[str, bool]:
         """Who votes on who is a member, and whether it is heard."""

@@ -22,18 +22,8 @@ from soloist.net.member.hearing import Hearing
 from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
-from soloist.views import (
-    Activate,
-    Dropped,
-    Effect,
-    Lost,
-    Member,
-    Node,
-    Send,
-    Store,
-    View,
-    Voter,
-)
+from soloist.net.member.wishes import Wishes
+from soloist.views import Activate, Dropped, Effect, Lost, Member, Node, Send, Store, View, Voter
 from soloist.views.messages import Bye, Dead, Decided, Fetch, Join
 
 log = logging.getLogger("soloist.net")
@@ -49,7 +39,7 @@ class Events(Protocol):
 
     def activated(self, view: View) -> None: ...
 
-    def lost(self, lock: str, fence: int) -> None: ...
+    def lost(self, lock: str, fence: int, broken: bool) -> None: ...
 
     def dropped(self, view: View) -> None:
         """This incarnation is out, and never acts again."""
@@ -74,6 +64,7 @@ class Council:
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
         self.hearing = Hearing(node.name)
         self.canvass = Canvass(self.hearing)
+        self.wishes = Wishes(self)
         self.changing_since: float | None = None
         self.leased = False
         self.unleased_since = clock()
@@ -118,31 +109,35 @@ class Council:
 
     def born(self, view: View) -> None:
         """All voters and members have met, nobody has ever voted: this is the first view."""
-        self.pulse.do(lambda: self._step(lambda: self._install(view)))
+        self.do(lambda: self._install(view))
 
     def dead(self, incarnation: str, proof: str) -> None:
         """That process has ended: for certain."""
-        self.pulse.do(lambda: self._step(lambda: self._tell_of(incarnation, proof)))
+        self.do(lambda: self._tell_of(incarnation, proof))
 
     def leave(self, then: Callable[[], None]) -> None:
         """Let nobody in any more; once nothing is held here, say so, and never act again."""
-        self.pulse.do(lambda: self._step(lambda: self._leave(then)))
+        self.do(lambda: self._leave(then))
 
     def fetch(self) -> None:
         """There is a later view than ours."""
-        self.pulse.do(lambda: self._step(self._fetch))
+        self.do(self._fetch)
 
     def become(self, node: Node) -> None:
         """Begin again as another incarnation: the one before was left out of a view."""
-        self.pulse.do(lambda: self._step(lambda: self._become(node)))
+        self.do(lambda: self._become(node))
 
     def close(self) -> None:
         self.ended = True
         self.pulse.close()
         self.votes.close()
 
+    def do(self, work: Callable[[], None]) -> None:
+        """In the thread, as one step."""
+        self.pulse.do(lambda: self._step(work))
+
     def _drain_soon(self) -> None:
-        self.pulse.do(lambda: self._step(lambda: None))
+        self.do(lambda: None)
 
     # What the thread does.
 
@@ -192,9 +187,13 @@ class Council:
 
     def _tell_of(self, incarnation: str, proof: str) -> None:
         log.warning("%s: %s has ended (%s)", self.name, self._name_of(incarnation), proof)
+        self.tell_voters(Dead(incarnation, proof))
+
+    def tell_voters(self, message: Message) -> None:
+        """All that can be heard, in the thread."""
         for peer in self.pulse.peers():
-            self._say_to(peer, VOTER, Dead(incarnation, proof))
-        self._hear(self.me, VOTER, Dead(incarnation, proof))
+            self._say_to(peer, VOTER, message)
+        self._hear(self.me, VOTER, message)
 
     def _step(self, work: Callable[[], None]) -> None:
         """Everything goes through here: do it, then do what it asks for, until nothing is left to do."""
@@ -231,8 +230,8 @@ class Council:
                     self._send(to, message)
                 case Activate(view):
                     self._activated(view)
-                case Lost(hold):
-                    self.events.lost(hold.lock, hold.fence)
+                case Lost(hold, broken):
+                    self.events.lost(hold.lock, hold.fence, broken)
                 case Dropped(view):
                     log.warning("%s was left out of epoch %d", self.name, view.epoch)
                     self.hearing.left_out = view, self.clock()
@@ -249,6 +248,7 @@ class Council:
         if self.voter:  # it may know of none yet, and would never vote
             self.voter.receive(self.me, Decided(view), self.clock())
         self.events.activated(view)
+        self.wishes.see(view)
         self._renew()
 
     def _set_pace(self, view: View) -> None:
@@ -279,6 +279,7 @@ class Council:
                 member.lose_all()
         self._note_lease(valid)
         self._starve(now)
+        self.wishes.say()
         self.canvass.press()
 
     def _renew(self) -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from soloist.core import UsageError
 from soloist.net.engine.switchboard import Switchboard
-from soloist.net.errors import NoQuorum
+from soloist.net.errors import LockError, NodeClosed, NoQuorum
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Welcome, Who, incarnation
 from soloist.net.link.transport import Transport
@@ -32,6 +32,7 @@ from soloist.net.member.parcel import node_of
 from soloist.net.member.pidfd import PeerProcess, take
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
+from soloist.net.member.wishes import BROKEN, Breaks, Broken
 from soloist.views import Lease, Node, View
 
 log = logging.getLogger("soloist.net")
@@ -70,6 +71,7 @@ class Membership(Beginning):
         """Those whom we have met, as they were then."""
         self.council = Council(Node(who.node, who.incarnation, self.address), votes, clock, self, previous)
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
+        self.breaks = Breaks(self.council, self._in_loop)
         self.processes: dict[str, PeerProcess] = {}
         """Of peers on this host."""
         self.testament = Testament(sentinel and transport.out_of_sight)
@@ -191,8 +193,8 @@ class Membership(Beginning):
     def activated(self, view: View) -> None:
         self._in_loop(self._activate, view)
 
-    def lost(self, lock: str, fence: int) -> None:
-        self._in_loop(self._lose, lock, fence)
+    def lost(self, lock: str, fence: int, broken: bool) -> None:
+        self._in_loop(self._lose, lock, fence, BROKEN if broken else LEASE_OVER)
 
     def dropped(self, view: View) -> None:
         self._in_loop(self._rejoin)
@@ -236,8 +238,9 @@ class Membership(Beginning):
             if self.transport.incarnation(peer) != members.get(peer)
         }
 
-    def _lose(self, lock: str, fence: int) -> None:
-        self.board.lose(lock, fence, LEASE_OVER)
+    def _lose(self, lock: str, fence: int, why: str) -> None:
+        log.warning("%s: %r with fence %d is lost: %s", self.who.node, lock.partition(":")[2], fence, why)
+        self.board.lose(lock, fence, why)
 
     def _go_on(self) -> None:
         if not self.ended:
@@ -285,10 +288,19 @@ class Membership(Beginning):
         for caller in [*callers, *self.board.table.give_up_waiting()]:
             name = caller.lock.partition(":")[2]
             caller.ticket.fail(NoQuorum(f"{name!r} cannot be granted: {why}{away}", name=name))
+        self.breaks.fail(lambda name: NoQuorum(f"{name!r} cannot be broken: {why}{away}", name=name))
+
+    async def break_lock(self, name: str, timeout: float | None) -> Broken:
+        if not self.open and self.council.newest_view is None:
+            raise LockError(f"{name!r} cannot be broken yet: {self.why()}", name=name)
+        return await self.breaks.ask(name, timeout)
 
     async def leave(self) -> None:
         """Say goodbye, so that nobody has to wait for us, and end."""
         self.ended = True
+        self.breaks.fail(
+            lambda name: NodeClosed(f"the node was closed before {name!r} was broken", name=name)
+        )
         gone = asyncio.Event()
         self.council.leave(lambda: self._in_loop(gone.set))
         try:

@@ -15,12 +15,15 @@ from soloist.core import ProtocolError, UsageError
 from soloist.net import errors
 from soloist.net.errors import AcquireTimeout, LockError, NodeClosed
 from soloist.net.link.wire import Frames, LockState, encode, frame
+from soloist.net.member.wishes import Broken
 from soloist.net.service.config import Config, Member
 from soloist.net.service.dialogue import (
     CONTROL_VERSION,
     Acquire,
+    AskBreak,
     AskHolders,
     AskStatus,
+    Broke,
     Granted,
     Hello,
     Holders,
@@ -145,6 +148,11 @@ class ControlClient:
         found: Holders = await self._ask(number, AskHolders(number))
         return found
 
+    async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
+        number = self._next()
+        found: Broke = await self._ask(number, AskBreak(number, name, timeout))
+        return found.broken
+
     def _next(self) -> int:
         self._number += 1
         return self._number
@@ -194,7 +202,7 @@ class ControlClient:
                 self._answer(number, self._granted(number, fence, slot))
             case Refused(number):
                 self._answer(number, _error(reply))
-            case Released(number) | Status(number) | Holders(number):
+            case Released(number) | Status(number) | Holders(number) | Broke(number):
                 self._answer(number, reply)
 
     def _granted(self, number: int, fence: int, slot: int | None) -> RemoteHold:

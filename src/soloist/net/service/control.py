@@ -26,8 +26,10 @@ from soloist.net.node import Node
 from soloist.net.service.dialogue import (
     CONTROL_VERSION,
     Acquire,
+    AskBreak,
     AskHolders,
     AskStatus,
+    Broke,
     Granted,
     Hello,
     Holders,
@@ -221,6 +223,8 @@ class Client:
                 self._say(self.server.status(request.number))
             case AskHolders():
                 self._begin(request.number, self._holders(request.number))
+            case AskBreak():
+                self._begin(request.number, self._break(request))
 
     def _hello(self, hello: Hello) -> None:
         self.program = hello.program or self.program
@@ -303,6 +307,12 @@ class Client:
             self._say(Holders(number, views, self.node.missing()))
         except SoloistError as error:
             self._say(Refused(number, type(error).__name__, str(error)))
+
+    async def _break(self, asked: AskBreak) -> None:
+        try:
+            self._say(Broke(asked.number, await self.node.break_lock(asked.name, asked.timeout)))
+        except SoloistError as error:
+            self._say(Refused(asked.number, type(error).__name__, str(error)))
 
     def _say(self, reply: Reply) -> None:
         if self.writer.is_closing():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from soloist.net.link.wire import LockState
+from soloist.net.member.wishes import Broken
 
 CONTROL_VERSION = 1
 
@@ -45,7 +46,15 @@ class AskHolders(msgspec.Struct, frozen=True, tag="holders"):
     number: int
 
 
-Request = Hello | Acquire | Release | AskStatus | AskHolders
+class AskBreak(msgspec.Struct, frozen=True, tag="break"):
+    """Have a lock taken from whoever holds it. Answered by `Broke` or `Refused`."""
+
+    number: int
+    name: str
+    timeout: float | None = None
+
+
+Request = Hello | Acquire | Release | AskStatus | AskHolders | AskBreak
 
 
 # What a daemon says.
@@ -127,7 +136,12 @@ class Holders(msgspec.Struct, frozen=True, tag="holders"):
     """Nodes that did not answer; what they hold is not known."""
 
 
-Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders
+class Broke(msgspec.Struct, frozen=True, tag="broke"):
+    number: int
+    broken: Broken
+
+
+Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders | Broke
 
 decode_request = msgspec.msgpack.Decoder(Request).decode
 decode_reply = msgspec.msgpack.Decoder(Reply).decode

@@ -142,6 +142,8 @@ def test_every_message_is_received_in_some_check(name: str) -> None:
     card = find(name)
     missing = {kind.__name__ for kind in card.process.handlers}
     for _, n, rounds, k, options in cases(card):
+        if not missing:
+            break
         report = check(card, n, rounds, k, options=options, properties=["exclusion"], limits=LIMITS)
         assert report.vacuity is not None
         missing -= set(report.vacuity.messages)

@@ -139,7 +139,7 @@ def run(
 
         soloist run orders --timeout 0 -- sh -c 'echo fence $SOLOIST_FENCE'
     """
-    job = runner.Job(
+    job = runner.LockedCommand(
         lock=lock,
         command=command,
         value=semaphore,
@@ -162,7 +162,7 @@ def run(
     raise typer.Exit(outcome.exit_code)
 
 
-def report(outcome: runner.Outcome, json: bool) -> None:
+def report(outcome: runner.CommandResult, json: bool) -> None:
     if json:
         print(msgspec.json.encode(outcome).decode(), file=sys.stderr)
     elif outcome.problem:

@@ -116,7 +116,7 @@ class Lock:
             if ticket.fence:  # it was here, and free: nothing that waiting needs is made
                 return hold.begins([ticket])
             if timeout is None:
-                return hold.begins([await self._let_in(ticket)])
+                return hold.begins([await self._wait(ticket)])
         if timeout is None:
             return hold.begins(await self.tickets(None))
         try:
@@ -133,14 +133,14 @@ class Lock:
     async def tickets(self, ticket: Ticket | None) -> list[Ticket]:
         if ticket is None:
             await self._room()
-        return [await self._let_in(ticket or self._ask())]
+        return [await self._wait(ticket or self._request())]
 
-    def _ask(self) -> Ticket:
+    def _request(self) -> Ticket:
         ticket = Ticket()
         self.node.request(self.instance_name, self.capacity, ticket)
         return ticket
 
-    async def _let_in(self, ticket: Ticket) -> Ticket:
+    async def _wait(self, ticket: Ticket) -> Ticket:
         """Wait. Cancelled meanwhile, the request is withdrawn; a grant that came first is given back."""
         if ticket.fence:
             return ticket
@@ -269,7 +269,7 @@ class Semaphore(Lock):
         async with Collector(self.node, self.name):
             try:
                 for _ in range(self.permits):
-                    tickets.append(await self._let_in(self._ask()))
+                    tickets.append(await self._wait(self._request()))
             except BaseException:
                 for each in tickets:
                     self.node.release(self.instance_name, each)

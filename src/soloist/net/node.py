@@ -36,8 +36,8 @@ from soloist.net.link.transport import MemoryTransport, Transport
 from soloist.net.link.wire import LockState
 from soloist.net.maker import LockMaker
 from soloist.net.member.beginning import Beginning
+from soloist.net.member.engines import Endpoints, engine
 from soloist.net.member.home import default_directory
-from soloist.net.member.membership import begin_membership, check_lease
 from soloist.net.member.origin import DataDirectory, by_clock, epoch_of
 
 log = logging.getLogger("soloist.net")
@@ -52,8 +52,8 @@ class Node(Life, LockMaker):
     `peers` maps the name of every member, this one included, to its address: `host:port` or `unix:/path`. All
     members must be given the same. Beyond this host, `tls` or `secret` is required (or `insecure=True`).
     Nodes of one user on one host take a shortcut beside their ports (see `soloist.net.link.shortcut`); with
-    `shortcut=False` they use TCP as all others do. With a lease, a node with peers on other hosts has a sentinel: a
-    tiny child that tells them when this process has ended; with `sentinel=False` they wait for its lease.
+    `shortcut=False` they use TCP. With a lease, a node with peers on other hosts has a sentinel, a child that tells
+    them of its end (unless `sentinel=False`). `etcd`: endpoints of the one that decides who is a member.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class Node(Life, LockMaker):
         semaphore_algorithm: str = "raymond-k",
         cluster: str = "soloist",
         lease: float | None = None,
+        etcd: Endpoints | None = None,
         tls: TLS | None = None,
         secret: str | bytes | None = None,
         data_dir: str | os.PathLike[str] | None = None,
@@ -76,11 +77,11 @@ class Node(Life, LockMaker):
     ) -> None:
         if name not in peers:
             raise UsageError(f"node {name!r} is not among its peers: {', '.join(sorted(peers))}")
-        terms = check_lease(lease)
+        terms, begin = engine(lease, etcd)
         if locality < 0:
             raise UsageError(f"locality must not be negative, but is {locality}")
         super().__init__(name)
-        self.lease = lease
+        self.lease = terms.length if terms else None
         self.lock_card, self.semaphore_card = _card(algorithm, "1"), _card(semaphore_algorithm, "K")
         if terms and not data_dir and not isinstance(transport, MemoryTransport):
             data_dir = default_directory(cluster, name)
@@ -99,7 +100,7 @@ class Node(Life, LockMaker):
         self.observers, self.stats = self.table.observers, self.outgoing.stats
         kinds = f"{algorithm} {semaphore_algorithm}"
         who = Who(cluster, name, kinds, tuple(sorted(peers)), incarnation(), origin=0)
-        self._membership = partial(begin_membership, terms, peers, board, self.transport) if terms else None
+        self._membership = partial(begin, terms, peers, board, self.transport) if terms else None
         self._sentinel = sentinel
         self.beginning = board.lobby = Beginning(who, self.outgoing.say, self._begin)
         self._reminder: asyncio.TimerHandle | None = None

@@ -23,6 +23,7 @@ from soloist.net.errors import NodeClosed
 from soloist.net.link.security import TLS
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import LockState
+from soloist.net.member.engines import Endpoints
 from soloist.net.member.wishes import Broken
 from soloist.net.node import Inspection, Node
 from soloist.net.sync_lock import OnLost, SyncHold, SyncLock, SyncLocks
@@ -37,6 +38,7 @@ class NodeOptions(TypedDict, total=False):
     semaphore_algorithm: str
     cluster: str
     lease: float | None
+    etcd: Endpoints | None
     tls: TLS | None
     secret: str | bytes | None
     data_dir: str | None

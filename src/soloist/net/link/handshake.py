@@ -43,6 +43,8 @@ class Who(msgspec.Struct, frozen=True, array_like=True):
     """Whether other processes use its locks: these go on when it has ended."""
     will: str = ""
     """The hash of what its sentinel will reveal when it is dead; empty if there is none."""
+    engine: str = ""
+    """What decides on who is a member, if it is not the voters among the nodes."""
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):
@@ -122,12 +124,18 @@ def check_config(me: Who, theirs: Who) -> None:
         raise Mismatch(f"{theirs.node!r} runs {theirs.algorithm}, {me.node!r} runs {me.algorithm}")
     if theirs.lease != me.lease:
         raise Mismatch(f"{theirs.node!r} runs {_lease(theirs)}, {me.node!r} runs {_lease(me)}")
+    if theirs.engine != me.engine:
+        raise Mismatch(f"{theirs.node!r} runs {_engine(theirs)}, {me.node!r} runs {_engine(me)}")
     if theirs.members != me.members:
         raise Mismatch(difference(me, theirs))
 
 
 def _lease(who: Who) -> str:
     return f"with a lease of {who.lease:g} s" if who.lease else "without a lease"
+
+
+def _engine(who: Who) -> str:
+    return f"with {who.engine}" if who.engine else "without etcd"
 
 
 def difference(me: Who, theirs: Who) -> str:

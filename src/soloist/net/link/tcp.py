@@ -111,6 +111,8 @@ class TcpTransport:
         self.on_will: Callable[[str], None] = lambda will: None
         """Called with the hash of each will that is heard, from anybody: see `soloist.net.link.will`."""
         self.meeting: Meeting
+        self.refused = 0
+        """Nodes that said who they are and were not let in, each time."""
         self.warned: dict[str, float] = {}
         """What was logged, and when."""
         self.servers: list[asyncio.Server | Porch] = []

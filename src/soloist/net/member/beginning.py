@@ -85,6 +85,10 @@ class Beginning:
         """Who votes on who is a member, and whether it is heard."""
         return {}
 
+    def lease_left(self) -> float | None:
+        """Seconds until nobody is let in any more, unless the lease is renewed; None if there is none."""
+        return None
+
     async def leave(self) -> None:
         """The node is closed."""
 

@@ -52,6 +52,10 @@ class Gate:
         if member.view and not (member.wedged or member.leaving or member.ended):
             self._open, self._ends = member.view.epoch, member.lease_ends(member.view)
 
+    def left(self) -> float:
+        """Seconds until nobody is let in any more, unless the lease is renewed."""
+        return max(0.0, self._ends - self.clock())
+
     # What instances ask, in the loop.
 
     def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:

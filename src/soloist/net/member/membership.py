@@ -69,7 +69,10 @@ class Membership(Beginning):
         self.address, self.addresses = addresses[who.node], addresses
         self.known: dict[str, Who] = {}
         """Those whom we have met, as they were then."""
-        self.council = Council(Node(who.node, who.incarnation, self.address), votes, clock, self, previous)
+        self.council = self.convene(who, votes, clock, previous)
+        self.council.chronicle.tell = lambda change: self._in_loop(self._tell, "on_view", change)
+        if isinstance(votes, DiskVotes):
+            votes.on_store = lambda seconds: self._in_loop(self._tell, "on_store", seconds)
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
         self.breaks = Breaks(self.council, self._in_loop)
         self.processes: dict[str, PeerProcess] = {}
@@ -97,6 +100,10 @@ class Membership(Beginning):
         """Peers that had a link and no connection for renewals when we last looked."""
         self._looking: asyncio.TimerHandle | None = None
         board.table.door = self.council.gate
+
+    def convene(self, who: Who, votes: Votes, clock: Clock, previous: str) -> Council:
+        """Whoever decides."""
+        return Council(Node(who.node, who.incarnation, self.address), votes, clock, self, previous)
 
     def start(self) -> None:
         self._looking = self.board.loop.call_later(LOOK_SECONDS, self._look_after_renewals)
@@ -208,6 +215,10 @@ class Membership(Beginning):
 
     # In the loop.
 
+    def _tell(self, what: str, fact: object) -> None:
+        for observer in self.board.table.observers:
+            getattr(observer, what)(fact)
+
     def _activate(self, view: View) -> None:
         if self.ended or view.epoch <= self.board.table.epoch:
             return
@@ -268,14 +279,18 @@ class Membership(Beginning):
             self.council.fetch()
 
     def why(self) -> str:
-        if self.joining and not self.open:
-            return "this node is not a member yet: it has asked to join"
-        return super().why()
+        """And what keeps this node from voting: others may have to wait for that some day."""
+        joining = self.joining and not self.open
+        why = "this node is not a member yet: it has asked to join" if joining else super().why()
+        return "; ".join(filter(None, [why, "" if self.failure else self.council.trouble()]))
 
     def voters(self) -> dict[str, bool]:
         view = self.council.newest_view
         heard = {self.who.node, *self.council.pulse.peers()}
         return {name: name in heard for name in sorted(map(node_of, view.voters))} if view else {}
+
+    def lease_left(self) -> float | None:
+        return self.council.gate.left()
 
     def starving(self, why: str) -> None:
         self._in_loop(self._starve, why)

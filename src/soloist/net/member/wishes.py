@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from soloist.net.errors import AcquireTimeout, LockError
-from soloist.views import Breaking, View
+from soloist.views import Breaking, Eviction, View
 
 if TYPE_CHECKING:
     from soloist.net.member.council import Council
@@ -78,6 +78,9 @@ class Wishes:
             return
         for breaking, _ in self._open:
             self._council.tell_voters(breaking.ask(view))
+
+    def evictions(self) -> tuple[Eviction, ...]:
+        return tuple(sorted({each for breaking, _ in self._open for each in breaking.evictions}))
 
     def see(self, view: View) -> None:
         """A view has begun here."""

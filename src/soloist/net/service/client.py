@@ -125,7 +125,7 @@ class ControlClient:
         number = self._next()
         self._names[number] = name
         try:
-            hold: RemoteHold = await self._ask(number, Acquire(number, name, value, permits, timeout, note))
+            hold: RemoteHold = await self._call(number, Acquire(number, name, value, permits, timeout, note))
             return hold
         except asyncio.CancelledError:
             self._holds.pop(number, None)  # it may have been granted just now
@@ -136,28 +136,28 @@ class ControlClient:
 
     async def release(self, hold: RemoteHold) -> None:
         if self._holds.pop(hold.number, None):
-            await self._ask(hold.number, Release(hold.number))
+            await self._call(hold.number, Release(hold.number))
 
     async def status(self) -> Status:
         number = self._next()
-        found: Status = await self._ask(number, AskStatus(number))
+        found: Status = await self._call(number, AskStatus(number))
         return found
 
     async def holders(self) -> Holders:
         number = self._next()
-        found: Holders = await self._ask(number, AskHolders(number))
+        found: Holders = await self._call(number, AskHolders(number))
         return found
 
     async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
         number = self._next()
-        found: Broke = await self._ask(number, AskBreak(number, name, timeout))
+        found: Broke = await self._call(number, AskBreak(number, name, timeout))
         return found.broken
 
     def _next(self) -> int:
         self._number += 1
         return self._number
 
-    async def _ask(self, number: int, request: Request) -> Any:
+    async def _call(self, number: int, request: Request) -> Any:
         if self._gone:
             raise NodeClosed(f"the daemon at {self.path} is gone")
         try:

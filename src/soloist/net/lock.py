@@ -100,7 +100,9 @@ class Lock:
                 f"this task holds {self.name!r} already and would wait for itself; rlock() allows that",
                 name=self.name,
             )
-        if timeout == 0 and node.table.inside(name) + self.permits > self.capacity:
+        if timeout == 0 and (
+            node.table.inside(name) + self.permits > self.capacity or not node.beginning.check_try(self.name)
+        ):
             await asyncio.sleep(0)  # who tries again and again must not keep the holder from leaving
             raise self._timed_out(0)
         instance = node.instances.get(name)

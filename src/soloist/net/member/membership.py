@@ -96,6 +96,8 @@ class Membership(Beginning):
         self.joining = epoch > 0
         """Whether there is a view that we are not in, so that this is no beginning."""
         self.ended = False
+        self.starved = ""
+        """Why nobody can be let in, once that has been so for a whole lease."""
         self._without: set[str] = set()
         """Peers that had a link and no connection for renewals when we last looked."""
         self._looking: asyncio.TimerHandle | None = None
@@ -254,6 +256,7 @@ class Membership(Beginning):
         self.board.lose(lock, fence, why)
 
     def _go_on(self) -> None:
+        self.starved = ""
         if not self.ended:
             self.board.go_on()
 
@@ -296,14 +299,25 @@ class Membership(Beginning):
         self._in_loop(self._starve, why)
 
     def _starve(self, why: str) -> None:
-        """There has been no majority for a whole lease: whoever waits had better know."""
-        missing = [name for name, heard in self.voters().items() if not heard]
-        away = f"; not heard: {', '.join(missing)}" if missing else ""
+        """There has been no majority for a whole lease: whoever waits had better know, and whoever tries now."""
+        if self.council.leased:  # meanwhile
+            return
+        self.starved = why
         callers, self.callers = self.callers, []
         for caller in [*callers, *self.board.table.give_up_waiting()]:
             name = caller.lock.partition(":")[2]
-            caller.ticket.fail(NoQuorum(f"{name!r} cannot be granted: {why}{away}", name=name))
-        self.breaks.fail(lambda name: NoQuorum(f"{name!r} cannot be broken: {why}{away}", name=name))
+            caller.ticket.fail(self._no_quorum(name))
+        self.breaks.fail(lambda name: NoQuorum(f"{name!r} cannot be broken: {why}", name=name))
+
+    def _no_quorum(self, name: str) -> NoQuorum:
+        return NoQuorum(f"{name!r} cannot be granted: {self.starved}", name=name)
+
+    def check_try(self, name: str) -> bool:
+        if self.open and self.council.leased:
+            return True
+        if self.starved and not self.council.leased:
+            raise self._no_quorum(name)
+        return False
 
     async def break_lock(self, name: str, timeout: float | None) -> Broken:
         if not self.open and self.council.newest_view is None:

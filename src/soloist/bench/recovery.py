@@ -38,9 +38,9 @@ from soloist.testing.namespaces import Namespaces
 
 ROUNDS, SLOW_ROUNDS = 20, 5
 SETTLE_SECONDS = 0.2
-"""Until whoever asks for the lock is waiting for it, for certain enough."""
+"""Seconds until whoever asks for the lock is waiting for it, for certain enough."""
 SLACK_SECONDS = 1.0
-"""Beyond a lease."""
+"""Seconds beyond a lease."""
 MEMBERS = "abc"
 FAILURES = (SoloistError, RuntimeError, OSError, subprocess.SubprocessError)
 

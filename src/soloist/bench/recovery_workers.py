@@ -13,9 +13,9 @@ from soloist.net import Hold, Node
 from soloist.testing.namespaces import enter
 
 TTL_SECONDS = 2.0
-"""Of a lock in Redis, and the lease of ours."""
+"""Seconds that a lock in Redis lives, and the lease of ours."""
 SESSION_SECONDS = 4.0
-"""Of ZooKeeper: twice its tick, which is the least that it grants."""
+"""Seconds of a session of ZooKeeper: twice its tick, which is the least that it grants."""
 
 READY, TAKE, ASKING, GIVE = "ready", "take", "asking", "give"
 

@@ -26,7 +26,7 @@ for command in (recovery, nemesis, leases):
 
 @bench.command()
 def simulator(
-    messages: Annotated[int, typer.Option(help="Messages a measurement.")] = 300_000,
+    messages: Annotated[int, typer.Option(help="Messages per measurement.")] = 300_000,
     rounds: Annotated[int, typer.Option(help="Measurements of each; the best counts.")] = 5,
     json: Json = False,
 ) -> None:

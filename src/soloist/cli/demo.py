@@ -18,7 +18,7 @@ from soloist.net import Node
 from soloist.testing import Contend
 
 MOST_NODES = 100
-"""Each is a process, and all of them talk to each other."""
+"""Nodes. Each is a process, and all of them talk to each other."""
 
 
 def demo(

@@ -42,7 +42,7 @@ class Tally(msgspec.Struct, frozen=True):
 LEASE = 2.0
 """Seconds."""
 WAITING_SECONDS = 0.3
-"""Until whoever asks for the lock is waiting for it, for certain enough."""
+"""Seconds until whoever asks for the lock is waiting for it, for certain enough."""
 
 
 class Crash(msgspec.Struct, frozen=True):

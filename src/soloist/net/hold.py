@@ -63,7 +63,7 @@ class Hold:
         self.fence = tickets[0].fence if len(tickets) == 1 else max(ticket.fence for ticket in tickets)
         node, lock = self.node, self.key[0]
         self.since = node.turns.entered = time.monotonic()
-        if any(ticket.lost for ticket in tickets):
+        if tickets[0].lost or (len(tickets) > 1 and any(ticket.lost for ticket in tickets)):
             for ticket in tickets:
                 node.release(lock, ticket)
             raise LockLost(f"{self.name!r} is lost: it was so before this task went on", name=self.name)
@@ -164,8 +164,10 @@ class Hold:
         if tickets[0].shares > 1:
             self._leave_to_the_others()
             return
-        left = [node.release(self.key[0], ticket) for ticket in tickets]
-        if any(left):
+        left = False
+        for ticket in tickets:
+            left |= node.release(self.key[0], ticket)
+        if left:
             node.turns.step_aside(self.since)
         if tickets[0].lost or (len(tickets) > 1 and any(ticket.lost for ticket in tickets)):
             self.lose(LEASE_OVER)  # before it was given back, and nobody had told us

@@ -17,7 +17,7 @@ from soloist.net.engine.ticket import Ticket
 from soloist.net.errors import AcquireTimeout, LockLost, NotOwned, WouldDeadlock
 from soloist.net.hold import OWNER, Hold, owner
 from soloist.net.telemetry.observer import watched
-from soloist.net.trying import tried
+from soloist.net.trying import tried, worth_a_try
 
 if TYPE_CHECKING:
     from soloist.net.node import Node
@@ -100,9 +100,7 @@ class Lock:
                 f"this task holds {self.name!r} already and would wait for itself; rlock() allows that",
                 name=self.name,
             )
-        if timeout == 0 and (
-            node.table.inside(name) + self.permits > self.capacity or not node.beginning.check_try(self.name)
-        ):
+        if timeout == 0 and (node.table.inside(name) + self.permits > self.capacity or not worth_a_try(self)):
             await asyncio.sleep(0)  # who tries again and again must not keep the holder from leaving
             raise self._timed_out(0)
         instance = node.instances.get(name)
@@ -254,9 +252,9 @@ class Semaphore(Lock):
             )
         if not 1 <= permits <= value:
             raise UsageError(f"permits must be from 1 to the semaphore's value ({value}), not {permits}")
-        if permits > 1 and not node.semaphore_card.prompt:
+        if permits > 1 and not node.table.cards[1].prompt:
             raise UsageError(
-                f"permits={permits}: with {node.semaphore_card.name} the second may wait for the first to be given "
+                f"permits={permits}: with {node.table.cards[1].name} the second may wait for the first to be given "
                 f"back; use {' or '.join(prompt())} for that"
             )
         self.capacity = value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from soloist.core import UsageError
 from soloist.net.arguments import check_name, check_timeout
 from soloist.net.lock import Lock, Locks, OnLost, RLock, Semaphore
 from soloist.net.member.wishes import Broken
@@ -75,7 +76,13 @@ class LockMaker:
         node = self._node
         node.check_usable()
         node.check_loop()
-        return await node.beginning.break_lock(check_name(name), check_timeout(timeout))
+        name, timeout = check_name(name), check_timeout(timeout)
+        if node.beginning.breaks is None:
+            raise UsageError(
+                f"{name!r} cannot be broken: without a lease nobody can make sure that its holder no longer has it; "
+                "give the nodes a lease, or restart them all"
+            )
+        return await node.beginning.breaks.ask(name, timeout)
 
     def locks(
         self,

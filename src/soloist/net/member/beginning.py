@@ -5,17 +5,22 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from soloist.core import UsageError
+from soloist.net.cards import agreed_algorithms
 from soloist.net.engine.ticket import Caller, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Who
 from soloist.net.link.wire import Control, Envelope, Muster
 from soloist.net.member.birth import Birth, Newborn
-from soloist.net.member.wishes import Broken
+from soloist.net.member.wishes import Breaks
+from soloist.views import View
+
+if TYPE_CHECKING:
+    from soloist.net.member.council import Council
 
 log = logging.getLogger("soloist.net")
 
@@ -24,11 +29,19 @@ class Beginning:
     """The `Meeting` of a node: whom its transport has found, and what became of that."""
 
     renews = False
+    council: Council | None = None
+    """Who sees to leases, if there are any."""
+    starved = ""
+    """Why nobody can be let in, once there was no majority for a whole lease."""
+    breaks: Breaks | None = None
+    """Where locks can be broken, which takes a lease."""
 
     def __init__(self, who: Who, say: Callable[[str, Control], None], born: Callable[[int], None]) -> None:
         self.who = who
         self.birth = Birth(who.node, who.members, Newborn(who.incarnation, who.origin))
         self.say, self._born = say, born
+        self.known: dict[str, Who] = {}
+        """Those whom we have met, as they were then."""
         self.failure = ""
         """Why it cannot begin although all have met."""
         self.callers: list[Caller] = []
@@ -48,6 +61,7 @@ class Beginning:
         return self.birth.refusal(theirs.node, Newborn(theirs.incarnation, theirs.origin))
 
     def met(self, theirs: Who) -> None:
+        self.known[theirs.node] = theirs
         self.troubles.pop(theirs.node, None)
         self.mismatches.pop(theirs.node, None)
         self.birth.meet(theirs.node, Newborn(theirs.incarnation, theirs.origin))
@@ -74,17 +88,6 @@ class Beginning:
         """The transport has started."""
         self.go_on()
 
-    def check_try(self, name: str) -> bool:
-        """Whether somebody who will not wait may be let in soon; `NoQuorum` if nobody has been for a whole lease."""
-        return True
-
-    async def break_lock(self, name: str, timeout: float | None) -> Broken:
-        """Take it from whoever holds it. That takes agreement, and somebody who knows that the holder has lost it."""
-        raise UsageError(
-            f"{name!r} cannot be broken: without a lease nobody can make sure that its holder no longer has it; "
-            "give the nodes a lease, or restart them all"
-        )
-
     def voters(self) -> dict[str, bool]:
         """Who votes on who is a member, and whether it is heard."""
         return {}
@@ -107,6 +110,20 @@ class Beginning:
         """Fences of earlier epochs are known of; before anybody is met."""
         self.who = msgspec.structs.replace(self.who, origin=max(origin, self.who.origin))
         self.birth = Birth(self.who.node, self.who.members, Newborn(self.who.incarnation, self.who.origin))
+
+    def newborn(self) -> View:
+        """What has been born, with what all have in common: everybody makes the same."""
+        company = {**self.known, self.who.node: self.who}
+        born = self.birth.view()
+        members = [
+            msgspec.structs.replace(node, oldest=versions.oldest, newest=versions.newest)
+            for node in born.members
+            if (versions := company[node.name].versions)
+        ]
+        protocol = min(node.newest for node in members)
+        return msgspec.structs.replace(
+            born, members=tuple(members), protocol=protocol, algorithms=agreed_algorithms(company)
+        )
 
     def end(self) -> tuple[list[Caller], list[tuple[str, Envelope]]]:
         """Callers and mail need not be kept here any longer: this is what there is."""

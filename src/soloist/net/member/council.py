@@ -120,6 +120,9 @@ class Council:
         """That process has ended: for certain."""
         self.do(lambda: self._tell_of(incarnation, proof))
 
+    def tell_voters(self, message: Message) -> None:
+        self.do(lambda: self._tell_voters(message))
+
     def leave(self, then: Callable[[], None]) -> None:
         """Let nobody in any more; once nothing is held here, say so, and never act again."""
         self.do(lambda: self._leave(then))
@@ -131,13 +134,6 @@ class Council:
     def become(self, node: Node) -> None:
         """Begin again as another incarnation: the one before was left out of a view."""
         self.do(lambda: self._become(node))
-
-    def trouble(self) -> str:
-        """Whether this node votes no more, and who is missing: in words, or nothing."""
-        stopped = self.votes.bad or (self.voter.stopped if self.voter else "")
-        return "; ".join(
-            filter(None, [f"it does not vote: {stopped}" if stopped else "", self.absence.words])
-        )
 
     def close(self) -> None:
         self.ended = True
@@ -199,10 +195,9 @@ class Council:
 
     def _tell_of(self, incarnation: str, proof: str) -> None:
         log.warning("%s: %s has ended (%s)", self.name, self._name_of(incarnation), proof)
-        self.tell_voters(Dead(incarnation, proof))
+        self._tell_voters(Dead(incarnation, proof))
 
-    def tell_voters(self, message: Message) -> None:
-        """All that can be heard, in the thread."""
+    def _tell_voters(self, message: Message) -> None:
         for peer in self.pulse.peers():
             self._say_to(peer, VOTER, message)
         self._hear(self.me, VOTER, message)
@@ -328,10 +323,7 @@ class Council:
         if self.voter and self.voter.view:  # there may be voters who were not told that it was born
             said.insert(0, Decided(self.voter.view))
         for message in (*said, Join(self.member.node)):
-            for peer in self.pulse.peers():
-                self._say_to(peer, VOTER, message)
-            if self.voter and self.voter.view:
-                self._hear(self.me, VOTER, message)
+            self._tell_voters(message)
 
     # What is said and heard.
 

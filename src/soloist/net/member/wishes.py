@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from soloist.net.errors import AcquireTimeout, LockError
+from soloist.net.errors import AcquireTimeout, LockError, NodeClosed, NoQuorum
 from soloist.views import Breaking, Eviction, View
 
 if TYPE_CHECKING:
@@ -94,12 +94,15 @@ class Wishes:
 class Breaks:
     """In the loop."""
 
-    def __init__(self, council: Council, in_loop: Callable[..., None]) -> None:
-        self._council, self._in_loop = council, in_loop
+    def __init__(self, council: Council, in_loop: Callable[..., None], why: Callable[[], str]) -> None:
+        """`why` says what is missing before there is a view."""
+        self._council, self._in_loop, self._why = council, in_loop, why
         self._waiting: dict[asyncio.Future[Broken], str] = {}
 
     async def ask(self, name: str, timeout: float | None) -> Broken:
         """Have it broken, and wait until that is agreed."""
+        if self._council.newest_view is None:
+            raise LockError(f"{name!r} cannot be broken yet: {self._why()}", name=name)
         answer: asyncio.Future[Broken] = asyncio.get_running_loop().create_future()
 
         def then(breaking: Breaking, view: View) -> None:
@@ -118,7 +121,14 @@ class Breaks:
         log.warning("%s: %r was broken, in epoch %d", self._council.name, name, found.epoch)
         return found
 
-    def fail(self, why: Callable[[str], LockError]) -> None:
+    def starve(self, why: str) -> None:
+        """There has been no majority for a whole lease."""
+        self._fail(lambda name: NoQuorum(f"{name!r} cannot be broken: {why}", name=name))
+
+    def end(self) -> None:
+        self._fail(lambda name: NodeClosed(f"the node was closed before {name!r} was broken", name=name))
+
+    def _fail(self, why: Callable[[str], LockError]) -> None:
         """Whoever waits had better know that it is in vain."""
         for answer, name in self._waiting.items():
             if not answer.done():

@@ -40,7 +40,7 @@ from soloist.net.service.dialogue import (
 
 WELCOME_SECONDS = 5.0
 ANSWER_FRAME = 64 * 1024 * 1024
-"""A daemon is trusted; a list of all holders may be long."""
+"""Bytes. A daemon is trusted; a list of all holders may be long."""
 
 
 class RemoteHold:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("soloist.net")
 
 POLL_SECONDS = 0.05
-"""How soon the server notices that it should end."""
+"""Seconds until the server notices that it should end."""
 REQUEST_SECONDS = 5.0
 """How long whoever connects has to ask."""
 

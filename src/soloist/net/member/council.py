@@ -28,6 +28,7 @@ from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
 from soloist.net.member.wish import Wish
+from soloist.net.member.wishes import Wishes
 from soloist.views import (
     Activate,
     Dropped,
@@ -66,6 +67,7 @@ class Council:
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
         self.hearing = Hearing(node.name)
         self.canvass = Canvass(self.hearing)
+        self.wishes = Wishes(self)
         self.editions = Editions(votes, node.name)
         self.chronicle = Chronicle(node.name, clock)
         self.absence = Absence(self.hearing)
@@ -114,18 +116,18 @@ class Council:
 
     def born(self, view: View) -> None:
         """All voters and members have met, nobody has ever voted: this is the first view."""
-        self.pulse.do(lambda: self._step(lambda: self._install(view)))
+        self.do(lambda: self._install(view))
 
     def dead(self, incarnation: str, proof: str) -> None:
         """That process has ended: for certain."""
-        self.pulse.do(lambda: self._step(lambda: self._tell_of(incarnation, proof)))
+        self.do(lambda: self._tell_of(incarnation, proof))
 
     def tell_voters(self, message: Message) -> None:
-        self.pulse.do(lambda: self._step(lambda: self._tell_voters(message)))
+        self.do(lambda: self._tell_voters(message))
 
     def leave(self, then: Callable[[], None]) -> None:
         """Let nobody in any more; once nothing is held here, say so, and never act again."""
-        self.pulse.do(lambda: self._step(lambda: self._leave(then)))
+        self.do(lambda: self._leave(then))
 
     def pursue(self, wish: Wish | None) -> None:
         """Somebody wants other voters, or no longer."""
@@ -133,19 +135,23 @@ class Council:
 
     def fetch(self) -> None:
         """There is a later view than ours."""
-        self.pulse.do(lambda: self._step(self._fetch))
+        self.do(self._fetch)
 
     def become(self, node: Node) -> None:
         """Begin again as another incarnation: the one before was left out of a view."""
-        self.pulse.do(lambda: self._step(lambda: self._become(node)))
+        self.do(lambda: self._become(node))
 
     def close(self) -> None:
         self.ended = True
         self.pulse.close()
         self.votes.close()
 
+    def do(self, work: Callable[[], None]) -> None:
+        """In the thread, as one step."""
+        self.pulse.do(lambda: self._step(work))
+
     def _drain_soon(self) -> None:
-        self.pulse.do(lambda: self._step(lambda: None))
+        self.do(lambda: None)
 
     # What the thread does.
 
@@ -235,8 +241,8 @@ class Council:
                     self._send(to, message)
                 case Activate(view):
                     self._activated(view)
-                case Lost(hold):
-                    self.events.lost(hold.lock, hold.fence)
+                case Lost(hold, broken):
+                    self.events.lost(hold.lock, hold.fence, broken)
                 case Dropped(view):
                     log.warning("%s was left out of epoch %d", self.name, view.epoch)
                     self.hearing.left_out = view, self.clock()
@@ -251,6 +257,7 @@ class Council:
         if self.voter:  # it may know of none yet, and would never vote
             self.voter.receive(self.me, Decided(view), self.clock())
         self.events.activated(view)
+        self.wishes.see(view)
         self._renew()
 
     def _set_pace(self, view: View) -> None:
@@ -283,6 +290,7 @@ class Council:
                 member.lose_all()
         self._note_lease(valid)
         self._look_around(now)
+        self.wishes.say()
         self.canvass.press()
         for voter, decided in self.canvass.see_to_wish(self.known):
             self._send(voter, decided)

@@ -21,7 +21,7 @@ IMPORTS = {
     "views": {"core", "algorithms"},
     "check": {"core", "algorithms", "views"},
     "net": {"core", "algorithms", "views"},
-    "testing": {"core", "children", "net"},
+    "testing": {"core", "children", "net", "views"},
     "demo": {"core", "algorithms", "testing"},
     "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check"},
     "bench": {"core", "algorithms", "sim", "check", "net", "testing"},

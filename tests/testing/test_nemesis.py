@@ -6,7 +6,6 @@ Times are not judged here but by a benchmark: machines are busy.
 from __future__ import annotations
 
 import os
-import time
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from soloist.core import UsageError
 from soloist.testing.afflictions import AFFLICTIONS, NEED_PROXIES
 from soloist.testing.judge import Judgement
 from soloist.testing.nemesis import KINDS, UNCUT, Nemesis
-from soloist.testing.waiting import until
 
 LEASE = 1.0
 MINUTES = float(os.environ.get("SOLOIST_SOAK_MINUTES", "5"))
@@ -63,28 +61,6 @@ def test_for_long(algorithm: str, direct: bool) -> None:
     seed = int.from_bytes(os.urandom(2), "big")
     print("seed", seed)
     judged("abcde", 60 * MINUTES, seed=seed, lease=2.0, direct=direct, **LOCKS[algorithm])
-
-
-class Slow(Nemesis):
-    """With a clock that no lease allows for."""
-
-    def rate(self, name: str) -> float:
-        return 0.01 if name == "a" else 1.0
-
-
-def test_a_lease_that_is_too_long_is_seen() -> None:
-    """The clock of a is so slow that it takes its lease for good while the others have out-waited it."""
-    with Slow("abc", seed=1, lease=0.5, locks=2) as nemesis:
-        began = time.monotonic()
-        nemesis.proxies.split("a", "bc")
-        nemesis.note("a alone", "split", few=("a",))
-        entered = {name: nemesis.tally(name).entries for name in nemesis.names}
-        until(lambda: nemesis.tally("b").epoch > nemesis.tally("a").epoch, "a is left out")
-        for name in nemesis.names:
-            until(lambda name=name: nemesis.tally(name).entries > entered[name] + 100, f"{name} goes on")  # type: ignore[misc]
-        found = nemesis.judgement(began, time.monotonic())
-    assert [each for each in found.problems if "both had it" in each]
-    assert [each for each in found.problems if "a was let in" in each and "after: a alone" in each]
 
 
 def test_wrong_kinds_are_told() -> None:

@@ -199,6 +199,7 @@ def print_status(found: Status) -> None:
         "node": f"{found.node}, process {found.pid}, up {found.uptime:.0f} s",
         "algorithms": f"{found.algorithm} for locks, {found.semaphore_algorithm} for semaphores",
         "membership": membership(found),
+        "protocol": f"version {found.protocol}" if found.protocol else "",
         "entries": str(found.entries),
         "messages": f"{found.messages_sent} sent, {found.messages_received} received",
         "reconnects": str(found.reconnects),

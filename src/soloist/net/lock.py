@@ -252,9 +252,9 @@ class Semaphore(Lock):
             )
         if not 1 <= permits <= value:
             raise UsageError(f"permits must be from 1 to the semaphore's value ({value}), not {permits}")
-        if permits > 1 and not node.semaphore_card.prompt:
+        if permits > 1 and not node.table.cards[1].prompt:
             raise UsageError(
-                f"permits={permits}: with {node.semaphore_card.name} the second may wait for the first to be given "
+                f"permits={permits}: with {node.table.cards[1].name} the second may wait for the first to be given "
                 f"back; use {' or '.join(prompt())} for that"
             )
         self.capacity = value

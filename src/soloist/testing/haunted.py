@@ -126,13 +126,15 @@ class _Haunted:
         place = number * slots + (hold.slot or 0)
         line = self.journal.begin(place, hold.fence)
         self.tally.entries += 1
+        write = Write(f"n{place}", hold.fence, self.part.name)
         leave = time.monotonic() + self.draw.uniform(0, MOST_INSIDE)
         while True:
             # Nobody asks before it writes: who was stopped here writes too late, and the store must see that.
-            taken = await self.store.write(Write(f"n{place}", hold.fence, self.part.name))
+            taken = await self.store.write(write)
             now = time.monotonic()
             if not hold.valid:
                 self.tally.losses += 1
+                await self.store.write(write)  # as one does that never looks
                 return
             self.journal.good(line, now)
             if not taken:

@@ -30,6 +30,7 @@ from soloist.views.messages import (
     newest,
 )
 from soloist.views.view import (
+    Algorithm,
     Ballot,
     Eviction,
     Holder,
@@ -69,6 +70,8 @@ class Proposer(msgspec.Struct, kw_only=True):
     change: VoterChange | None = None
     lease: Lease | None = None
     """Another lease for the next view, if it is to change."""
+    algorithms: tuple[Algorithm, ...] = ()
+    """What runs the locks of the next view, as every node that the proposer talks to has agreed; or as before."""
     promises: dict[VoterId, Promise] = {}
     polled: dict[VoterId, Polled] = {}
     reports: dict[Incarnation, Report] = {}
@@ -188,7 +191,7 @@ class Proposer(msgspec.Struct, kw_only=True):
         spared = self.spared({node.incarnation for node in kept})
         kept = [node for node in kept if node.incarnation not in spared]
         names = {node.name for node in kept}
-        joiners = [node for node in self.joiners.values() if node.name not in names]
+        joiners = self.understood([node for node in self.joiners.values() if node.name not in names], kept)
         members = tuple(sorted((*kept, *joiners)))
         if not members:
             return None
@@ -201,8 +204,17 @@ class Proposer(msgspec.Struct, kw_only=True):
             holders=self.holders(kept),
             broken=tuple(sorted(h for node in kept for h in self.reports[node.incarnation].broken)),
             lease=self.lease or self.view.lease,
+            algorithms=self.algorithms or self.view.algorithms,
+            protocol=min(node.newest for node in members),
         )
         return view if self.sound(view) else None
+
+    def understood(self, joiners: list[Node], kept: list[Node]) -> list[Node]:
+        """Those who speak the version that the members who stay talk in; if nobody stays, one that all of them do."""
+        if kept:
+            return [node for node in joiners if node.speaks(self.view.protocol)]
+        newest = min((node.newest for node in joiners), default=0)
+        return [node for node in joiners if node.speaks(newest)]
 
     def has_reported(self, inc: Incarnation) -> bool:
         """P2: what it holds is known, and nothing of it is to be broken."""

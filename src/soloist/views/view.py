@@ -30,6 +30,12 @@ class Node(msgspec.Struct, frozen=True, array_like=True, order=True):
     name: str
     incarnation: Incarnation
     address: str = ""
+    oldest: int = 1
+    newest: int = 1
+    """The versions of the protocol that it offers, from the first to the last."""
+
+    def speaks(self, protocol: int) -> bool:
+        return self.oldest <= protocol <= self.newest
 
 
 class Holder(msgspec.Struct, frozen=True, array_like=True, order=True):
@@ -52,6 +58,10 @@ class Eviction(msgspec.Struct, frozen=True, array_like=True, order=True):
 
     def hits(self, hold: Holder) -> bool:
         return hold.lock == self.lock and hold.fence < self.below
+
+
+NOBODY = Eviction("", 0)
+"""Hits no hold: it asks for the next view for its own sake."""
 
 
 def evicted(hold: Holder, evictions: Iterable[Eviction]) -> bool:
@@ -107,6 +117,7 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     lease: Lease
     algorithms: tuple[Algorithm, ...] = ()
     protocol: int = 1
+    """The version in which its members talk: the highest that all of them offer."""
     counter: int = 0
     """Above which the fences of this epoch begin: not 0 only if the epoch was found by a clock, at a birth."""
     broken: tuple[Holder, ...] = ()
@@ -161,9 +172,9 @@ class Vote(msgspec.Struct, frozen=True, array_like=True):
 
 
 def newcomers(view: View, joiners: Iterable[Node]) -> list[Node]:
-    """Those whose name no member of the view bears."""
+    """Those whose name no member of the view bears, and who understand its members."""
     names = {node.name for node in view.members}
-    return [node for node in joiners if node.name not in names]
+    return [node for node in joiners if node.name not in names and node.speaks(view.protocol)]
 
 
 def ordered(names: Iterable[str]) -> tuple[str, ...]:

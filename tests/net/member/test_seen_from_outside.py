@@ -5,7 +5,10 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+import pytest
+
 from soloist.net import Node
+from soloist.net.engine import table
 from soloist.net.member.membership import Membership
 from soloist.net.telemetry.metrics import Metrics
 from soloist.testing import connected, crash, eventually, memory_cluster, ports, started
@@ -121,5 +124,35 @@ def test_who_is_missing_is_said_once_on_both_sides_and_in_the_status() -> None:
             said = [line for line in lines if line.startswith("a: not heard: c;")]
             assert len(said) == 1
             assert len([line for line in lines if line.startswith("a: not heard: b, c;")]) == 1
+
+    run(go())
+
+
+def test_a_node_that_knows_too_many_names_has_the_next_view_made_and_those_that_nobody_uses_vanish(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(table, "MOST_AWAKE", 4)
+    monkeypatch.setattr(table, "MOST_ASLEEP", 10)
+
+    async def go() -> None:
+        async with memory_cluster("abc", lease=FOR_EVER) as nodes:
+            a, b, _ = nodes
+            metrics = Metrics(b)
+            kept = await b.lock("kept").acquire_or_raise(None)
+            async with a.lock("once 0") as once:
+                epoch, met = a.epoch, 0
+            while a.epoch == epoch:
+                async with a.lock(f"once {met}"):
+                    met += 1
+            await eventually(lambda: len({node.epoch for node in nodes}) == 1, "all have it")
+            assert met > 10
+            for node in nodes:
+                assert len(node.asleep) + len(node.instances) <= 5
+            assert kept.valid
+            await kept.release()
+            async with a.lock("kept") as hold, a.lock("once 0") as again:
+                assert hold.fence > kept.fence
+                assert again.fence > once.fence
+            await eventually(lambda: "soloist_view_changes_total[names]" in figures(metrics.text()))
 
     run(go())

@@ -44,7 +44,7 @@ def read(text: str) -> Config:
 def test_what_stands_at_the_top_is_for_all_and_a_node_may_differ() -> None:
     config = read(GOOD)
     assert (config.cluster, config.algorithm, config.locality) == ("orders", "ricart-agrawala", 2)
-    assert config.semaphore_algorithm == "raymond-k"
+    assert config.semaphore_algorithm is None
     assert config.shortcut
     assert not read("shortcut = false\n" + GOOD).shortcut
     a, b, c = (config.member(name) for name in "abc")

@@ -23,7 +23,7 @@ from soloist.core import ProtocolError, UsageError
 from soloist.net.link import shortcut as shortcuts
 from soloist.net.link.ciphered import Ciphered
 from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection, printable
-from soloist.net.link.handshake import Hello, Identity
+from soloist.net.link.handshake import Hello, Identity, agreed
 from soloist.net.link.porch import Porch, Visitor
 from soloist.net.link.pulses import Pulses
 from soloist.net.link.security import TLS, Address
@@ -323,7 +323,8 @@ class TcpTransport:
         with contextlib.suppress(AttributeError, OSError, ValueError):  # it is a help, and no more
             self.readable.register(connection.socket, select.POLLIN)
         connection.resume_writing()
-        log.info("%s: connected to %s", self.name, peer.name)
+        version = agreed(self.identity.who, who)
+        log.info("%s: connected to %s", self.name, peer.name, extra={"protocol": version})
         self.meeting.met(who)
         self.pulses.wanted(peer)
 

@@ -13,13 +13,14 @@ from soloist.core import Message
 from soloist.net.member.clock import Clock
 from soloist.net.telemetry.observer import Change
 from soloist.views import Member, View, Voter
-from soloist.views.messages import Bye, Dead, Decided
-from soloist.views.view import newcomers
+from soloist.views.messages import Break, Bye, Dead, Decided
+from soloist.views.view import NOBODY, newcomers
 
 log = logging.getLogger("soloist.net")
 
 RESTARTED = "restarted"
 """The proof of whoever has taken over a data directory."""
+CROWDED = "a node knows too many names that nobody uses"
 TERMS = ("voters", "lease", "protocol")
 """What else a view may change, by the names of its fields."""
 
@@ -32,8 +33,8 @@ class Chronicle:
         self.tell: Callable[[Change], None] = lambda change: None
         """Called, in the thread, with each view that has begun here."""
         self.view: View | None = None
-        self.asked = ""
-        """Why somebody here has asked for a change that nobody's coming or going calls for."""
+        self._crowded = False
+        """Whether somebody wants to be rid of names that nobody uses."""
         self._fates: dict[str, tuple[str, str]] = {}
         """What became of incarnations, in a word and in more."""
         self._known: dict[str, str] = {}
@@ -57,6 +58,8 @@ class Chronicle:
                 self._fates[incarnation] = ("restart" if proof == RESTARTED else "crash"), proof
             case Bye(incarnation):
                 self._fates[incarnation] = "leave", "it said goodbye"
+            case Break(_, evictions) if NOBODY in evictions:
+                self._crowded = True
             case Decided(view):
                 self._decide(view)
 
@@ -97,7 +100,7 @@ class Chronicle:
         pause = None if self._stopped is None else now - self._stopped
         self.begin_again()
         self._fates = {each: fate for each, fate in self._fates.items() if each in view.incarnations}
-        self.asked = ""
+        self._crowded = False
         self.tell(Change(view.epoch, tuple(sorted(reasons)), None if since is None else now - since, pause))
 
     # In words.
@@ -113,7 +116,7 @@ class Chronicle:
         said += [f"not all hear {self._name(each)}" for each in cut]
         for each in cut:
             self._fates.setdefault(each, ("cut", "not all heard it"))
-        return "; ".join(said) or self.asked or "somebody has begun it"
+        return "; ".join(said) or (CROWDED if self._crowded else "somebody has begun it")
 
     def _difference(self, before: View, after: View) -> str:
         said = [f"without {self._name(each)} ({self._fate(each)[1]})" for each in _lost(before, after)]
@@ -127,8 +130,10 @@ class Chronicle:
         if after.incarnations - before.incarnations:
             yield "join"
         yield from _terms(before, after)
-        if self.asked:
-            yield "asked"
+        if after.broken:
+            yield "break"
+        if self._crowded:
+            yield "names"
 
     def _fate(self, incarnation: str) -> tuple[str, str]:
         return self._fates.get(incarnation, ("silence", "it was silent for a lease"))

@@ -129,6 +129,9 @@ class Council:
         """That process has ended: for certain."""
         self.pulse.do(lambda: self._step(lambda: self._tell_of(incarnation, proof)))
 
+    def tell_voters(self, message: Message) -> None:
+        self.pulse.do(lambda: self._step(lambda: self._tell_voters(message)))
+
     def leave(self, then: Callable[[], None]) -> None:
         """Let nobody in any more; once nothing is held here, say so, and never act again."""
         self.pulse.do(lambda: self._step(lambda: self._leave(then)))
@@ -140,13 +143,6 @@ class Council:
     def become(self, node: Node) -> None:
         """Begin again as another incarnation: the one before was left out of a view."""
         self.pulse.do(lambda: self._step(lambda: self._become(node)))
-
-    def trouble(self) -> str:
-        """Whether this node votes no more, and who is missing: in words, or nothing."""
-        stopped = self.votes.bad or (self.voter.stopped if self.voter else "")
-        return "; ".join(
-            filter(None, [f"it does not vote: {stopped}" if stopped else "", self.absence.words])
-        )
 
     def close(self) -> None:
         self.ended = True
@@ -204,9 +200,12 @@ class Council:
 
     def _tell_of(self, incarnation: str, proof: str) -> None:
         log.warning("%s: %s has ended (%s)", self.name, self._name_of(incarnation), proof)
+        self._tell_voters(Dead(incarnation, proof))
+
+    def _tell_voters(self, message: Message) -> None:
         for peer in self.pulse.peers():
-            self._say_to(peer, VOTER, Dead(incarnation, proof))
-        self._hear(self.me, VOTER, Dead(incarnation, proof))
+            self._say_to(peer, VOTER, message)
+        self._hear(self.me, VOTER, message)
 
     def _step(self, work: Callable[[], None]) -> None:
         """Everything goes through here: do it, then do what it asks for, until nothing is left to do."""
@@ -327,10 +326,7 @@ class Council:
         if self.voter and self.voter.view:  # there may be voters who were not told that it was born
             said.insert(0, Decided(self.voter.view))
         for message in (*said, Join(self.member.node)):
-            for peer in self.pulse.peers():
-                self._say_to(peer, VOTER, message)
-            if self.voter and self.voter.view:
-                self._hear(self.me, VOTER, message)
+            self._tell_voters(message)
 
     # What is said and heard.
 

@@ -54,8 +54,8 @@ class _Settings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 class _Top(_Settings):
     cluster: Text = "soloist"
-    algorithm: Text = "naimi-trehel"
-    semaphore_algorithm: Text = "raymond-k"
+    algorithm: Text | None = None
+    semaphore_algorithm: Text | None = None
     locality: Annotated[int, msgspec.Meta(ge=0)] = 1
     lease: Annotated[float, msgspec.Meta(ge=0.5)] | None = None
     etcd: list[Text] | Table | None = None
@@ -114,8 +114,9 @@ class Config(msgspec.Struct, frozen=True):
 
     path: Path
     cluster: str
-    algorithm: str
-    semaphore_algorithm: str
+    algorithm: str | None
+    """None: what the others run, or else the usual one."""
+    semaphore_algorithm: str | None
     locality: int
     lease: float | None
     """Seconds after which a silent member is left out; None: never."""
@@ -272,8 +273,10 @@ class _Reader:
                 "or insecure = true if everybody there is trusted",
             )
 
-    def _algorithm(self, key: str, capacity: str) -> str:
-        name: str = getattr(self.top, key)
+    def _algorithm(self, key: str, capacity: str) -> str | None:
+        name: str | None = getattr(self.top, key)
+        if name is None:
+            return None
         card = self._checked(name, (key,), find)
         if card.capacity != capacity:
             self.fail((key,), f"{name} is for {'semaphores' if card.capacity == 'K' else 'locks'}")

@@ -138,8 +138,8 @@ class ControlServer:
             cluster=self.cluster,
             node=node.name,
             pid=os.getpid(),
-            algorithm=node.lock_card.name,
-            semaphore_algorithm=node.semaphore_card.name,
+            algorithm=node.table.cards[0].name,
+            semaphore_algorithm=node.table.cards[1].name,
             uptime=time.monotonic() - self.started,
             members=members,
             entries=node.stats.entries,
@@ -153,6 +153,7 @@ class ControlServer:
             leaving=self.stopping,
             trouble=node.trouble(),
             epoch=node.epoch,
+            protocol=node.table.view.protocol if node.epoch else 0,
             lease=node.lease,
             voters=node.beginning.voters(),
         )

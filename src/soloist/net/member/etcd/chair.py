@@ -11,7 +11,7 @@ from collections.abc import Collection
 import msgspec
 
 from soloist.net.member.etcd.store import Entry, Snapshot
-from soloist.views import Ballot, Lease, Proposer, View
+from soloist.views import Algorithm, Ballot, Lease, Proposer, View
 from soloist.views.view import COUNTER_BITS
 
 ETCD = "etcd"
@@ -41,6 +41,8 @@ class Chair:
     def __init__(self, lease: Lease) -> None:
         self.lease = lease
         """As this node is configured: counts in a view that nobody is carried over into."""
+        self.algorithms: tuple[Algorithm, ...] = ()
+        """What the views that we make are to run, if we know."""
         self.since: float | None = None
         """When we saw a reason."""
 
@@ -69,7 +71,13 @@ class Chair:
         members = tuple({entry.node.name: entry.node for entry in joiners}.values())  # of each name one
         return Decide(
             View(
-                epoch=epoch, counter=counter, voters=(ETCD,), members=tuple(sorted(members)), lease=self.lease
+                epoch=epoch,
+                counter=counter,
+                voters=(ETCD,),
+                members=tuple(sorted(members)),
+                lease=self.lease,
+                algorithms=self.algorithms,
+                protocol=min(node.newest for node in members),
             )
         )
 
@@ -87,7 +95,7 @@ class Chair:
 
     def _proposer(self, at: Snapshot, here: set[str]) -> Proposer:
         assert at.view
-        proposer = Proposer(view=at.view, ballot=Ballot(0, ETCD))
+        proposer = Proposer(view=at.view, ballot=Ballot(0, ETCD), algorithms=self.algorithms)
         proposer.gone = set(at.view.incarnations - at.entries.keys())
         for each, entry in at.entries.items():
             if entry.report:

@@ -6,7 +6,7 @@ import logging
 import queue
 import threading
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -96,15 +96,20 @@ class Watch:
     """Tells of changes, soon. Only a hint: whoever hears of one asks what is so."""
 
     def __init__(
-        self, etcd: Etcd, cluster: str, seconds: float, changed: Callable[[dict[str, bytes | None]], Any]
+        self,
+        etcd: Etcd,
+        cluster: str,
+        seconds: float,
+        known: Callable[[], Mapping[str, bytes]],
+        changed: Callable[[], Any],
     ) -> None:
-        """`changed` gets the keys with their new values, None if one is gone; nothing at all where some may be missed.
+        """`changed` is called unless what was heard is `known` already: renewals change no value, and are no news.
 
         Where nothing was heard for so many seconds another endpoint is asked.
         """
         self.client = Client(etcd, seconds)
         self.store = Store(self.client, cluster)
-        self._changed = changed
+        self._known, self._changed = known, changed
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="soloist-watch", daemon=True)
 
@@ -125,9 +130,9 @@ class Watch:
         self.client.disconnect()
 
     def _hear(self, result: dict[str, Any]) -> None:
-        events = result.get("events", [])
-        if result.get("created") or result.get("canceled") or events:
-            self._changed(dict(map(self._change, events)))
+        changes, known = dict(map(self._change, result.get("events", []))), self._known()
+        if not changes or any(known.get(key) != value for key, value in changes.items()):
+            self._changed()  # without an event: something may have been missed
 
     def _change(self, event: dict[str, Any]) -> tuple[str, bytes | None]:
         found = event["kv"]

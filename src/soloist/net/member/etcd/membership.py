@@ -16,7 +16,7 @@ from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.member.membership import Membership
 from soloist.net.member.origin import DataDirectory
 from soloist.net.member.votes import MemoryVotes
-from soloist.views import Lease, Node, View
+from soloist.views import Algorithm, Lease, View
 
 
 class EtcdMembership(Membership):
@@ -43,16 +43,14 @@ class EtcdMembership(Membership):
         self.joining = True
 
     def convene(self, who: Who, votes: object, clock: Clock, previous: str) -> Council:
-        node = Node(who.node, who.incarnation, self.address)
-        return EtcdCouncil(node, who.cluster, self.etcd, self.lease, clock, self, previous)
+        return EtcdCouncil(self._as_member(who), who.cluster, self.etcd, self.lease, clock, self, previous)
+
+    def run(self, algorithms: tuple[Algorithm, ...]) -> None:
+        self.council.chair.algorithms = algorithms
 
     def begin_above(self, origin: int) -> None:
         super().begin_above(origin)
-        self.council.origin = self.who.origin
-
-    def why(self) -> str:
-        trouble = self.council.desk.trouble
-        return "; ".join(filter(None, [super().why(), trouble]))
+        self.council.own.origin = self.who.origin
 
     def voters(self) -> dict[str, bool]:
         troubles = self.council.desk.client.troubles

@@ -121,6 +121,11 @@ class Node(Life, LockMaker, Seen):
         data = self._data.descriptors() if self._data else []
         return [*self.transport.descriptors(), *self.beginning.descriptors(), *data]
 
+    def written_in(self, path: str | os.PathLike[str]) -> None:
+        """The file that describes its cluster, for words to users: call it before `start`."""
+        if self._data:
+            self._data.source = str(path)
+
     # Life.
 
     async def start(self) -> Self:

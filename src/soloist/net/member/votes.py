@@ -115,13 +115,13 @@ class DiskVotes:
     """Called with each of `POINTS`: tests end the process there."""
 
     def __init__(
-        self, directory: DataDirectory, peers: Mapping[str, str] | None = None, source: str = "a program"
+        self, directory: DataDirectory, peers: Mapping[str, str] | None = None, source: str = ""
     ) -> None:
         """With `peers`, a file that was written for others is bad; without, it is not looked at.
 
-        `source` says where these are written down: the path of a file, if there is one.
+        `source` says where these are written down, if not where the directory says.
         """
-        self.directory, self.source = directory, source
+        self.directory, self.source = directory, source or directory.source
         self.path = directory.path / NAME
         self._peers = peers
         self.bad = self.failed = ""

@@ -79,6 +79,7 @@ async def _serve(config: Config, name: str, grace: float) -> None:
     async with contextlib.AsyncExitStack() as stack:
         node = config.node(name)
         node.serve_others()
+        node.written_in(config.path.absolute())
         with contextlib.suppress(UsageError):  # it does without, where OpenTelemetry is not installed
             Spans(node)
         if member.trace:

@@ -65,9 +65,6 @@ class EtcdCouncil(Council):
     def newest_view(self) -> View | None:
         return self.member.view or (self.seen.view if self.seen else None)
 
-    def trouble(self) -> str:
-        return self.desk.trouble
-
     # What the thread does.
 
     def _start(self) -> None:

@@ -51,6 +51,9 @@ class EtcdMembership(Membership):
         super().begin_above(origin)
         self.council.own.origin = self.who.origin
 
+    def why(self) -> str:
+        return "; ".join(filter(None, [super().why(), self.council.desk.trouble]))
+
     def voters(self) -> dict[str, bool]:
         troubles = self.council.desk.client.troubles
         return {each: each not in troubles for each in self.etcd.endpoints}

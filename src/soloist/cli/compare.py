@@ -20,6 +20,7 @@ from soloist.core import UsageError, unknown
 from soloist.durations import duration
 from soloist.lab import Point, plots
 from soloist.sim import Estimate, Experiment, Result, Saturated, Thinking, simulate
+from soloist.sim.faults import faults
 
 T = TypeVar("T", int, float)
 
@@ -58,6 +59,7 @@ def compare(
     replications: arg.Replications = 1,
     jobs: arg.Jobs = 1,
     option: arg.Options = None,
+    fault: arg.Faults = None,
     svg: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Also draw the tables, as SVG.")
     ] = None,
@@ -89,7 +91,7 @@ def compare(
     if plot:
         check_plot(plot, figure, log)
     cards = [find(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c, k)]
-    options = options_of(cards, option)
+    options, broken = options_of(cards, option), faults(fault or ())
     experiments = [
         Experiment(
             algorithm=card.name,
@@ -103,6 +105,7 @@ def compare(
             warmup=warmup,
             seed=seed,
             replications=replications,
+            faults=broken,
         )
         for n in numbers(nodes, int, "--nodes must be numbers such as 10,30") or [10]
         for load in loads(rate, saturate)

@@ -25,7 +25,7 @@ COMMANDS = {
     "reproduce survey": "--seeds --scale --jobs --executor",
     "check central --nodes 2 --rounds 1": (
         "--nodes --rounds --k --faults --crashes --restart --property --no-reduction --worst --states --memory --seconds "
-        "--endless --option --channels --fault"
+        "--endless --option --channels --fault --timeouts"
     ),
     "demo": "--nodes --entries --algorithm --semaphore-algorithm",
     "bench simulator --messages 100 --rounds 1": "--messages --rounds",

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.status import Status
 
-from soloist.algorithms import find
+from soloist.algorithms import find_any
 from soloist.algorithms.printed import find_printed
 from soloist.check import REDUCTIONS, UNBOUNDED, Limits, Progress, Report, text
 from soloist.check import check as run_check
@@ -69,6 +69,10 @@ def check(
             metavar="FAULT",
             help="loss, duplicate, reorder, crash, restart, restart-new: at every moment; may be repeated.",
         ),
+    ] = None,
+    timeouts: Annotated[
+        int | None,
+        typer.Option("--timeouts", metavar="T", help="At most T timers run out in a run."),
     ] = None,
     property: Annotated[
         Names, typer.Option("--property", metavar="NAME", help="Judge only this; may be repeated.")
@@ -145,7 +149,7 @@ def check(
         raise UsageError(
             f"only `views` and `carry` have settings; leave out {' '.join(settings or ['--all'])}"
         )
-    card = find_printed(name) if printed else find(name)
+    card = find_printed(name) if printed else find_any(name)
     with watcher(json) as watch:
         report = run_check(
             card,
@@ -160,6 +164,7 @@ def check(
             endless_states=_not_negative("endless", endless),
             watch=watch,
             faults=UNBOUNDED if faults is None else _not_negative("faults", faults),
+            timeouts=UNBOUNDED if timeouts is None else _not_negative("timeouts", timeouts),
             **network,
         )
     if trace:

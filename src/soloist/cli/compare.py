@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 import typer
 
-from soloist.algorithms import CATALOGUE, Card, find
+from soloist.algorithms import CATALOGUE, Card, find_any
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
 from soloist.cli.output import number, picture, print_json, print_table, print_text, progress_bar
@@ -90,7 +90,7 @@ def compare(
         raise UsageError(f"--picture {svg}: tables are drawn as .svg; --plot draws figures as .png, too")
     if plot:
         check_plot(plot, figure, log)
-    cards = [find(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c, k)]
+    cards = [find_any(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c, k)]
     options, broken = options_of(cards, option), faults(fault or ())
     experiments = [
         Experiment(

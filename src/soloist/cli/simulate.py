@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from soloist.algorithms import find
+from soloist.algorithms import find_any
 from soloist.algorithms.printed import find_printed
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
@@ -72,7 +72,7 @@ def simulate(
 
         soloist simulate lamport -n 3 --fault pause=1@2+0.5 --fault duplicate=0.01
     """
-    card = find_printed(name) if printed else find(name)
+    card = find_printed(name) if printed else find_any(name)
     experiment = Experiment(
         algorithm=name,
         nodes=nodes,

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from soloist.algorithms import Card, Size, find
+from soloist.algorithms import Card, Size, find_any
 from soloist.algorithms.printed import find_printed
 from soloist.children import process_pool
 from soloist.core import Process, PropertyViolated, ProtocolError, Site, UsageError
@@ -76,7 +76,7 @@ class Experiment(msgspec.Struct, frozen=True):
 
     def card(self) -> Card:
         if not self.printed:
-            return find(self.algorithm)
+            return find_any(self.algorithm)
         return find_printed(self.algorithm, self.printed if isinstance(self.printed, str) else None)
 
     def settled(self) -> bool:

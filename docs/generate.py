@@ -225,7 +225,7 @@ def errata_page() -> str:
     return "\n".join([intro, *map(described, every), notes, *map(described, NOTES)])
 
 
-CRASH = {"nishio-recovery": "crash=any@0..0.3+0.05"}
+CRASH = {"nishio-recovery": "crash=any@0..0.3+0.05", "raymond-tree-recovery": "crash-new=any@0..0.3+0.05"}
 """The fault that an algorithm with recovery is shown with, where it is not the usual one."""
 USUAL_CRASH = "crash=any@0..0.3"
 RUNS_WITH_A_CRASH = 30
@@ -244,8 +244,9 @@ def recovery_page(card: Card) -> str:
         facts(card),
         "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
         "## With a crash\n\n" + crash_figures(card),
-        "## Errata\n\n" + "\n".join(errata),
     ]
+    if errata:
+        parts.append("## Errata\n\n" + "\n".join(errata))
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -263,7 +264,7 @@ def crash_figures(card: Card) -> str:
                 card.name,
                 5,
                 workload=Thinking(100.0),
-                network=Network(Constant(0.001)),
+                network=Network(Constant(0.001), fifo=card.channels == "fifo"),
                 entries=150,
                 warmup=0,
                 replications=RUNS_WITH_A_CRASH,

@@ -71,7 +71,15 @@ CATALOGUE = Catalogue(
     )
 )
 
-RECOVERY = Catalogue(("mishra-srimani-recovery", "naimi-trehel-recovery", "nishio-recovery"))
+RECOVERY = Catalogue(
+    (
+        "agrawal-el-abbadi-recovery",
+        "mishra-srimani-recovery",
+        "naimi-trehel-recovery",
+        "nishio-recovery",
+        "raymond-tree-recovery",
+    )
+)
 """Recovery as published, for the laboratory: to be simulated and checked. Real locks recover by `views`."""
 
 

@@ -21,7 +21,7 @@ IMPORTS = {
     "views": {"core", "algorithms"},
     "check": {"core", "algorithms", "views"},
     "net": {"core", "algorithms", "views"},
-    "testing": {"core", "children", "net"},
+    "testing": {"core", "children", "net", "views"},
     "demo": {"core", "algorithms", "testing"},
     "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check"},
     "bench": {"core", "algorithms", "sim", "check", "net", "testing"},
@@ -101,6 +101,20 @@ def test_a_property_is_known_by_name_in_one_file_only(name: str) -> None:
 )
 def test_algorithms_and_what_they_stand_on_do_no_io(path: Path) -> None:
     assert not {name.split(".")[0] for name in imported(path)} & IMPURE_MODULES
+
+
+def writers(attribute: str) -> set[str]:
+    """The files in which an attribute of that name is assigned to."""
+    return {
+        str(path.relative_to(SOURCE))
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr == attribute and isinstance(node.ctx, ast.Store)
+    }
+
+
+def test_only_the_port_and_enter_move_a_phase() -> None:
+    assert writers("phase") == {"core/port.py", "core/process.py"}
 
 
 def test_an_import_upwards_is_noticed(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from tests.pages import DOCS, generate
 Rounds = int | tuple[int, ...]
 
 ALL = sorted(CATALOGUE)
-ENTRIES = 1500
+ENTRIES, ENTRIES_AT_HEAVY_LOAD = 1500, 600
 LIMITS = Limits(states=3_000_000, seconds=600)
 COUNT_WITHOUT_END = {
     "agrawal-el-abbadi",
@@ -142,6 +142,8 @@ def test_every_message_is_received_in_some_check(name: str) -> None:
     card = find(name)
     missing = {kind.__name__ for kind in card.process.handlers}
     for _, n, rounds, k, options in cases(card):
+        if not missing:
+            break
         report = check(card, n, rounds, k, options=options, properties=["exclusion"], limits=LIMITS)
         assert report.vacuity is not None
         missing -= set(report.vacuity.messages)
@@ -207,11 +209,19 @@ def test_every_state_and_message_survives_a_round_trip(name: str) -> None:
 # Messages per entry.
 
 
-def measured(card: Card, n: int, load: Thinking | Saturated) -> Result:
+def measured(
+    card: Card, n: int, load: Thinking | Saturated, entries: int = ENTRIES, replications: int = 4
+) -> Result:
     network = Network(Constant(0.001), fifo=card.channels == "fifo")
     return simulate(
         Experiment(
-            card.name, n, k_of(card, n), workload=load, network=network, entries=ENTRIES, replications=4
+            card.name,
+            n,
+            k_of(card, n),
+            workload=load,
+            network=network,
+            entries=entries,
+            replications=replications,
         )
     )
 
@@ -222,16 +232,19 @@ def test_light_load_costs_what_the_card_says(name: str, n: int) -> None:
     card = find(name)
     assert card.light
     theory = card.light(card.size(n, k_of(card, n)))
-    figure = measured(card, n, Thinking(0.001)).messages_per_entry
+    figure = measured(card, n, Thinking(0.001), replications=4 if n < 30 else 2).messages_per_entry
     assert figure.mean == pytest.approx(theory, rel=0.04, abs=0.02)
 
 
 @pytest.mark.parametrize("n", [5, 10, 30])
 @pytest.mark.parametrize("name", ALL)
 def test_heavy_load_stays_within_the_bound(name: str, n: int) -> None:
-    """The simulator itself raises where the card's bound, exclusion, service or order is broken."""
+    """The simulator itself raises where the card's bound, exclusion, service or order is broken.
+
+    Entries cost nearly the same then, so fewer of them will do than at light load.
+    """
     card = find(name)
-    result = measured(card, n, Saturated())
+    result = measured(card, n, Saturated(), ENTRIES_AT_HEAVY_LOAD, replications=2)
     assert result.fairness.jain > 0.5, "some site hardly ever gets in"
     if card.heavy:
         theory = card.heavy(card.size(n, k_of(card, n)))

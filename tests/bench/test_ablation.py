@@ -6,8 +6,11 @@ import asyncio
 
 import pytest
 
+from soloist.bench import lock_ablations
 from soloist.bench.ablation import PARTS, check, without
 from soloist.bench.lock_ablations import Ratio, Worth, table
+from soloist.bench.locks import Measurement
+from soloist.cli import main
 from soloist.core import UsageError
 from soloist.net import Node
 from soloist.testing import Witness, tcp_cluster
@@ -71,3 +74,19 @@ def test_the_table_says_how_far_a_median_is_to_be_trusted() -> None:
     ratio = Ratio(1.234, 0.9, 1.5)
     _, cells = table([Worth("eager", ratio, ratio, ratio)])
     assert cells == [("eager", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)")]
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [("failed: client 1 died", "failed: client 1 died"), (None, "nothing was measured in that time")],
+)
+def test_what_cannot_be_measured_is_one_line(
+    missing: str | None, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        lock_ablations, "sample", lambda system, *_: Measurement(system.name, "any", missing=missing)
+    )
+    assert main(["bench", "locks", "--without", "eager", "--rounds", "2"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"soloist: {said}" + ("" if missing else "; give more --seconds")
+    ]

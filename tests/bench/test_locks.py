@@ -92,12 +92,24 @@ def test_what_is_missing_has_no_part_in_the_goals() -> None:
 
 # Runs.
 
+SECONDS = (0.1, 1.0, 5.0)
+"""How long is measured: as short as will do. On a busy machine nothing may happen in a tenth of a second."""
+
+
+def sample(tried: locks.System, processes: tuple[int, ...], hand_off: bool = True) -> locks.Measurement:
+    for seconds in SECONDS:
+        found = locks.sample(tried, processes, seconds)
+        entered = all(each.entries_per_second for each in found.contended)
+        if found.missing or (entered and (found.hand_off_p50_us is not None or not hand_off)):
+            break
+    return found
+
 
 @pytest.mark.parametrize("loop", locks.LOOPS)
 def test_ours_gives_all_figures(loop: str) -> None:
     for name in locks.OURS:
         tried = locks.System(name, loop, loop)
-        found = locks.sample(tried, (2, 3), seconds=0.1)
+        found = sample(tried, (2, 3))
         if tried.missing():
             assert (loop, found.missing) == ("uvloop", "pip install uvloop")
         else:
@@ -107,22 +119,23 @@ def test_ours_gives_all_figures(loop: str) -> None:
 
 @pytest.mark.parametrize("name", ["central", "central-buffered"])
 def test_the_central_server_gives_all_figures(name: str) -> None:
-    assert_complete(locks.sample(system(name), (2,), seconds=0.1))
+    assert_complete(sample(system(name), (2,)))
 
 
 @pytest.mark.parametrize("peer", [peer for peer in lock_peers.PEERS if peer.programs], ids=lambda p: p.name)
 def test_a_peer_gives_all_figures_or_says_how_to_install_it(peer: lock_peers.Peer) -> None:
-    found = locks.sample(system(peer.name), (2,), seconds=0.3)
+    hand_off = peer.name != "redis-py"  # which polls too seldom for so short a run
+    found = sample(system(peer.name), (2,), hand_off)
     if missing := peer.missing():
         assert found.missing == missing
         assert "install" in missing
     else:
-        assert_complete(found, hand_off=peer.name != "redis-py")  # which polls too seldom for so short a run
+        assert_complete(found, hand_off)
 
 
 def test_bare_messages_are_timed() -> None:
     [found] = [each for each in locks.systems() if each.bare and each.loop == "asyncio"]
-    measured = locks.sample(found, (2,), seconds=0.1)
+    measured = sample(found, (2,))
     assert measured.missing is None
     assert measured.hand_off_p50_us is not None
 
@@ -141,8 +154,11 @@ def test_rounds_give_one_row_a_system() -> None:
 
 
 def test_locality_gives_a_row_for_each_setting() -> None:
-    rows = locks.measure_locality((0, 2), processes=2, tasks=2, seconds=0.2, rounds=1)
-    assert [each.locality for each in rows] == [0, 2]
+    for seconds in SECONDS:
+        rows = locks.measure_locality((0, 2), processes=2, tasks=2, seconds=seconds, rounds=1)
+        assert [each.locality for each in rows] == [0, 2]
+        if all(each.entries_per_second and each.messages_per_entry for each in rows):
+            break
     assert all(each.entries_per_second > 0 and each.messages_per_entry > 0 for each in rows)
 
 
@@ -231,14 +247,17 @@ def test_the_central_server_serves_in_order() -> None:
 
 def soloist(*words: str) -> str:
     command = [sys.executable, "-m", "soloist", "bench", "locks", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_the_command_prints_tables_and_json() -> None:
-    tiny = ("naimi-trehel", "central", "--seconds", "0.05", "--rounds", "1", "--processes", "2")
-    assert "hand-off p50" in soloist(*tiny[1:])
-    found = json.loads(soloist(*tiny, "--json"))
-    assert {row["system"] for row in found["rows"]} == {"naimi-trehel", "central"}
+    tiny = ("naimi-trehel", "central", "--rounds", "1", "--processes", "2", "--seconds")
+    assert "hand-off p50" in soloist(*tiny[1:], "0.05")
+    for seconds in SECONDS:
+        found = json.loads(soloist(*tiny, str(seconds), "--json"))
+        assert {row["system"] for row in found["rows"]} == {"naimi-trehel", "central"}
+        if found["bars"]:
+            break
     assert {"what", "value", "limit", "met"} <= set(found["bars"][0])

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from soloist.cli import main
-from soloist.testing.nemesis import Fault, Judgement, Nemesis
+from soloist.testing import Fault, Judgement, Nemesis
 
 FOUND = Judgement(
     seed=7,
@@ -21,10 +21,15 @@ FOUND = Judgement(
     errors={"NoQuorum": 3},
     faults=[Fault(1.0, "kill a", "kill"), Fault(2.0, "a is started again"), Fault(3.0, "a ring", "ring")],
     epochs=4,
+    recoveries=12,
     worst=1.25,
-    late=["lock 1: not entered for 3.50 s after: a ring"],
+    worst_by={"kill": 1.25, "ring": 0.5},
+    late=[],
     problems=[],
+    writes=2345,
+    stale=6,
 )
+LATE = ["lock 1: not entered for 3.50 s after: a ring"]
 
 
 def test_it_kills_and_judges(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,23 +54,30 @@ def test_all_that_was_found_is_said(
         "views begun 4",
         "faults: kill 1",
         "faults: ring 1",
+        "recoveries 12",
+        "writes taken by the store 2,345",
+        "writes refused as stale 6",
         "worst recovery 1.25 s",
-        "locks late (beyond 3 s) 1",
-        "lock 1: not entered for 3.50 s after: a ring",
+        "worst after: ring 0.50 s",
+        "locks late (beyond 3 s) 0",
     ):
         assert line in said
 
 
+BOTH = "lock 1: a and b both had it for 0.1 s (fences 1 and 2)"
+
+
+@pytest.mark.parametrize("wrong", [{"problems": [BOTH]}, {"late": LATE}, {"problems": [BOTH], "late": LATE}])
 def test_a_problem_is_its_exit_code_and_names_the_seed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    wrong: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wrong = msgspec.structs.replace(
-        FOUND, problems=["lock 1: a and b both had it for 0.1 s (fences 1 and 2)"]
-    )
+    found = msgspec.structs.replace(FOUND, **wrong)
     monkeypatch.setattr(Nemesis, "__enter__", lambda self: self)
-    monkeypatch.setattr(Nemesis, "haunt", lambda self, *rest: wrong)
+    monkeypatch.setattr(Nemesis, "haunt", lambda self, *rest: found)
     assert main(["bench", "nemesis", "--seed", "7"]) == 1
-    assert "lock 1: a and b both had it for 0.1 s (fences 1 and 2) (seed 7)" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert f"{(found.problems or found.late)[0]} (seed 7)" in said.err
+    assert all(line in said.out for line in (*found.late, *found.problems))
 
 
 @pytest.mark.soak

@@ -35,10 +35,10 @@ def test_what_is_not_installed_is_said_with_the_line_that_installs_it(
 
 def test_figures_and_goals() -> None:
     rows = [
-        recovery.Row(recovery.PROVED, "any", [0.02, 0.03, 0.1]),
-        recovery.Row(recovery.UNPROVED, "any", [2.0, 3.5]),
-        recovery.Row("postgresql", "any", [0.005]),
-        recovery.Row("redis-py", "any", [], "apt-get install it"),
+        recovery.Measurement(recovery.PROVED, "any", [0.02, 0.03, 0.1]),
+        recovery.Measurement(recovery.UNPROVED, "any", [2.0, 3.5]),
+        recovery.Measurement("postgresql", "any", [0.005]),
+        recovery.Measurement("redis-py", "any", [], "apt-get install it"),
     ]
     assert [rows[0].share(percent) for percent in (50, 95, 100)] == [
         0.03,

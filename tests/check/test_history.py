@@ -114,7 +114,7 @@ def test_on_a_second_core_the_answer_is_the_same(monkeypatch: pytest.MonkeyPatch
     alone = check(CATALOGUE["ricart-agrawala"], nodes=3, rounds=2, channels="fifo")
     monkeypatch.setattr(judge, "LARGE", 1)
     monkeypatch.setattr(judge, "can_run_beside", lambda: True)
-    monkeypatch.setattr(passes.Job, "remembering", once(passes.Job.remembering))
+    monkeypatch.setattr(passes.Assignment, "remembering", once(passes.Assignment.remembering))
     beside = check(CATALOGUE["ricart-agrawala"], nodes=3, rounds=2, channels="fifo")
     assert beside.properties == alone.properties
     assert [s.states for s in beside.searches] == [s.states for s in alone.searches]

@@ -36,7 +36,7 @@ COMMANDS = {
     "bench nemesis": "--minutes --nodes --lease --kinds",
     "bench leases": "--rounds --seconds --processes --lease",
     "node --name a": "--grace --config --log-level",
-    "run lock true": "--timeout --semaphore --kill-after --config",
+    "run lock true": "--timeout --semaphore --kill-after --max-hold --config",
 }
 FINE = {
     ("demo", "--entries"): ("99999999999999999999",),

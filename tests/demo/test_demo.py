@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from soloist.cli import main
-from soloist.demo import Crash, kill_holder, outcome
+from soloist.demo import Crash, kill_holder, tally
 from soloist.testing import Contend, Findings
 
 
@@ -56,7 +56,7 @@ def test_what_should_not_be_is_its_exit_code(
     found = Findings(1, entries=2, most_inside=2, by_holder={"a": 2}, problems=["a, b are inside together"])
 
     def demonstrate(nodes: int, jobs: list[Contend], *rest: Any) -> list[Any]:
-        return [outcome(jobs[0], nodes, options, [0.1, 0.2], 4, found)]
+        return [tally(jobs[0], nodes, options, [0.1, 0.2], 4, found)]
 
     monkeypatch.setattr("soloist.cli.demo.demonstrate", demonstrate)
     assert main(["demo", "--nodes", "2"]) == 1

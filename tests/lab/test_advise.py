@@ -32,7 +32,7 @@ SITUATIONS = {
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_advice_is_what_a_full_sweep_shows(name: str) -> None:
-    """Other seeds, and more of everything: the fewest messages among those that enter soonest, within 5 %."""
+    """Other seeds, and longer runs: the fewest messages among those that enter soonest, within 5 %."""
     situation, without = SITUATIONS[name]
     advice = advise(situation, without=without)
     tried = [each.algorithm for each in advice.ranking]
@@ -40,7 +40,7 @@ def test_advice_is_what_a_full_sweep_shows(name: str) -> None:
     assert set(tried) | set(advice.ruled_out) == everything
 
     plan = Sweep(
-        "full", tuple(map(Contender, tried)), {**situation.parameters(), "entries": 1500}, {}, Seeds(8, 200)
+        "full", tuple(map(Contender, tried)), {**situation.parameters(), "entries": 1000}, {}, Seeds(4, 200)
     )
     rows = run_sweep(plan).rows
     assert not any(row.error for row in rows)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from concurrent.futures import Executor
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from soloist.children import process_pool
 from soloist.cli import main
 from soloist.lab import Seeds
 from soloist.lab.papers import bulgannawar_vaidya, scale, survey
@@ -16,6 +19,12 @@ from soloist.lab.reproduce import PAPERS
 from soloist.lab.workbench import Workbench
 
 SMALL = 0.02
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Executor]:
+    with process_pool(2) as workers:
+        yield workers
 
 
 @pytest.fixture(autouse=True)
@@ -29,9 +38,11 @@ def small_systems(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_a_report_is_complete_and_the_same_for_the_same_seed(paper: str, tmp_path: Path) -> None:
-    for folder in ("one", "two"):
-        bench = Workbench(tmp_path / folder, Seeds(2), SMALL, jobs=2 if folder == "one" else 1)
+def test_a_report_is_complete_and_the_same_for_the_same_seed(
+    paper: str, tmp_path: Path, pool: Executor
+) -> None:
+    for folder, executor in (("one", pool), ("two", None)):
+        bench = Workbench(tmp_path / folder, Seeds(2), SMALL, executor=executor, jobs=1)
         (tmp_path / folder).mkdir()
         report = PAPERS[paper].reproduce(bench)
         text = report.write(tmp_path / folder, "command").read_text()

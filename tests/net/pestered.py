@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 from soloist.net import SyncNode
 from soloist.testing import ports
@@ -21,15 +21,19 @@ SECONDS = 10.0
 
 
 class Pest:
-    """Raises `KeyboardInterrupt` once, at some moment while it is awake."""
+    """Raises `KeyboardInterrupt` once, at some moment while it is awake.
+
+    However its body ends, nothing bites any more then: a timer that comes late would kill a process that ends, which
+    has no handlers any longer, and whatever went wrong would not be said.
+    """
 
     awake = False
 
-    def __init__(self) -> None:
+    def __enter__(self) -> Self:
         signal.signal(signal.SIGALRM, self.bite)
+        return self
 
-    def leave(self) -> None:
-        """Nothing bites any more. (A timer that comes late would kill a process that ends: it has no handlers then.)"""
+    def __exit__(self, *_: object) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
 
@@ -71,8 +75,8 @@ def wake(pest: Pest, delay: float) -> None:
 
 
 def main(use: str, names: str, tries: int, seed: int) -> None:
-    rng, pest, over = random.Random(seed), Pest(), threading.Event()
-    with ports("a") as peers, SyncNode("a", peers) as node:
+    rng, over = random.Random(seed), threading.Event()
+    with Pest() as pest, ports("a") as peers, SyncNode("a", peers) as node:
         lock = node.locks(*names) if len(names) > 1 else node.lock(names)
 
         def disturb() -> None:
@@ -100,7 +104,6 @@ def main(use: str, names: str, tries: int, seed: int) -> None:
                     for hold in mine():
                         node.call(hold.release)
                     break
-        pest.leave()
         over.set()
         other.join(SECONDS)
         print(interrupted, left, len(lock._bodies._open), "hangs" if other.is_alive() else "ends", flush=True)

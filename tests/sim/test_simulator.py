@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ from soloist.core import Message, Process, PropertyViolated, Site, UsageError, o
 from soloist.core.trace import Recorder
 from soloist.durations import duration
 from soloist.sim import Experiment, Listed, Result, Saturated, Thinking, simulate
+from soloist.sim.engine import Engine
 from soloist.sim.links import Constant, Exponential, Lognormal, Network, Uniform, delay
 
 DRAWN = [Constant(0.001), Uniform(0.0, 0.002), Exponential(0.001), Lognormal(0.001, 1.0)]
@@ -83,6 +85,27 @@ def test_the_lane_and_the_heap_tell_the_same_story(name: str) -> None:
     heap = msgspec.structs.replace(lane, network=Network(Uniform(0.001, 0.001)))
     assert sorted(trace_of(lane)) == sorted(trace_of(heap))
     assert without_wall_time(simulate(lane)) == without_wall_time(simulate(heap))
+
+
+# Past the port is only a faster way through it.
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_deliveries_through_ports_tell_the_same_story(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = Experiment(name, nodes=4, workload=Thinking(20.0), entries=200)
+    fast = without_wall_time(simulate(experiment))
+    delivered = []
+
+    def handlers(engine: Engine) -> dict[type[Message], Any]:
+        def deliver(process: Process, sender: Site, message: Message) -> None:
+            engine.out.sends = engine.ports[process.me].deliver(sender, message)  # with what was sent before
+            delivered.append(message)
+
+        return dict.fromkeys(engine.processes[0].handlers, deliver)
+
+    monkeypatch.setattr(Engine, "_handlers", handlers)
+    assert without_wall_time(simulate(experiment)) == fast
+    assert delivered
 
 
 # The cost model of Bulgannawar and Vaidya, section 4.

@@ -31,6 +31,9 @@ STATES = {
     "bans": 19_134,
     "bans-restart": 194_321,
     "member-restarts": 239_654,
+    "breaks": 45_996,
+    "breaks-three": 49_144,
+    "breaks-unheard": 1_504,
     "deaf": 1_282,
 }
 

@@ -26,7 +26,7 @@ from soloist.testing import free_ports
 
 ALGORITHM = "naimi-trehel"
 NODES = 3
-"""So many vote; more where more contend."""
+"""Nodes that vote; there are more where more contend."""
 AIM = 1.05
 CONFIDENCE = 0.95
 

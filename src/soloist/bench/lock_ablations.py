@@ -13,6 +13,7 @@ import msgspec
 
 from soloist.bench.ablation import PARTS, check
 from soloist.bench.locks import NAIMI, Measurement, System, Table, sample
+from soloist.core import SoloistError
 
 PROCESSES = 4
 NOTHING = "nothing"
@@ -74,9 +75,8 @@ def _ratio(
 ) -> Ratio:
     ratios = [b / a for whole, part in pairs if (a := figure(whole)) and (b := figure(part))]
     if not ratios:
-        raise RuntimeError(
-            "; ".join(row.missing for pair in pairs for row in pair if row.missing) or "too short"
-        )
+        why = next((row.missing for pair in pairs for row in pair if row.missing), None)
+        raise SoloistError(why or "nothing was measured in that time; give more --seconds")
     return Ratio(median(ratios), min(ratios), max(ratios))
 
 

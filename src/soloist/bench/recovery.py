@@ -21,6 +21,7 @@ import msgspec
 
 from soloist.bench.lock_peers import PEERS, Peer
 from soloist.bench.locks import Bar, Table
+from soloist.bench.recovery_pause import HELD, NAMES, PauseStage
 from soloist.bench.recovery_workers import (
     ASKING,
     CLIENTS,
@@ -33,16 +34,18 @@ from soloist.bench.recovery_workers import (
 )
 from soloist.core import SoloistError, unknown
 from soloist.testing import Crew, ports
+from soloist.testing.namespaces import Namespaces
 
 ROUNDS, SLOW_ROUNDS = 20, 5
 SETTLE_SECONDS = 0.2
-"""Until whoever asks for the lock is waiting for it, for certain enough."""
+"""Seconds until whoever asks for the lock is waiting for it, for certain enough."""
 SLACK_SECONDS = 1.0
-"""Beyond a lease."""
+"""Seconds beyond a lease."""
 MEMBERS = "abc"
 FAILURES = (SoloistError, RuntimeError, OSError, subprocess.SubprocessError)
 
 PROVED, TOLD, UNPROVED = "soloist, one host", "soloist, sentinel", "soloist, no proof"
+APART, OTHERS = "soloist, hosts apart", "soloist, another lock"
 POSTGRES = "postgresql"
 
 
@@ -53,15 +56,21 @@ class System(msgspec.Struct, frozen=True):
     setting: str
     options: dict[str, Any] = {}
     peer: Peer | None = None
+    apart: bool = False
+    """Each node is in a network namespace of its own, as on a host of its own."""
+    other: bool = False
+    """Not the holder's lock is waited for: how long one is kept that has nothing to do with it."""
     slow: bool = False
     """It takes a lease, a TTL or a session: then fewer rounds will do."""
 
 
 # A further kind of proof is a further line here: options that switch it on, and the others off. Without the shortcut
-# nodes of one host are to each other as if they were on different ones; the way between these is not measured here.
+# nodes of one host are to each other as if they were on different ones.
 OURS = (
     System(PROVED, "the end of a process is seen", {"shortcut": True}),
     System(TOLD, "TCP on loopback, its sentinel tells", {"shortcut": False}),
+    System(APART, "network namespaces, its sentinel tells", {"insecure": True}, apart=True),
+    System(OTHERS, f"its pause; {NAMES:,} names, {HELD} of them held", other=True),
     System(UNPROVED, f"lease {TTL_SECONDS:g} s", {"shortcut": False, "sentinel": False}, slow=True),
 )
 SETTINGS = {
@@ -77,7 +86,14 @@ def systems() -> list[System]:
     return [*OURS, *theirs]
 
 
-class Row(msgspec.Struct, frozen=True):
+def lacking(system: System) -> str | None:
+    """What is needed to measure it, and is not here."""
+    if system.peer:
+        return system.peer.missing()
+    return Namespaces.missing() if system.apart else None
+
+
+class Measurement(msgspec.Struct, frozen=True):
     """One system: seconds from the kill until the next one was in."""
 
     system: str
@@ -110,7 +126,7 @@ class Stage:
             if self.system.peer:
                 self.where = self._held.enter_context(self.system.peer.serving())
             else:
-                self.peers = self._held.enter_context(ports(*self.names))
+                self.peers = self._addresses()
                 self.folder = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="recovery-")))
             self.crew = self._held.enter_context(Crew(quiet=True))  # and ended before what it uses
             for name in self.names:
@@ -123,6 +139,12 @@ class Stage:
     def __exit__(self, *error: Any) -> None:
         self._held.__exit__(*error)
 
+    def _addresses(self) -> dict[str, str]:
+        if not self.system.apart:
+            return self._held.enter_context(ports(*self.names))
+        self.hosts = self._held.enter_context(Namespaces(self.names))
+        return self.hosts.addresses
+
     def _start(self, name: str) -> None:
         if self.system.peer:
             self.crew.start(name, be_client, self.system.name, self.where)
@@ -133,15 +155,16 @@ class Stage:
             "data_dir": str(self.folder / name),
             **self.system.options,
         }
-        self.crew.start(name, be_node, name, self.peers, options)
+        namespace = self.hosts.of(name) if self.system.apart else None
+        self.crew.start(name, be_node, name, self.peers, options, namespace)
 
     def kill_holder(self) -> float:
         """Seconds until the next one was in. Each is the holder, and each waits, when it is its turn."""
         holder, waiter, *_ = self.names[self.rounds % len(self.names) :] + self.names
         self.rounds += 1
-        self._ask(holder)
+        self._let_ask(holder)
         self.crew.hear(holder)
-        self._ask(waiter)
+        self._let_ask(waiter)
         time.sleep(SETTLE_SECONDS + self.draw.uniform(0, TTL_SECONDS / 3))
         if self.crew.says(waiter):
             raise SoloistError(f"{waiter} was let in while {holder} held the lock")
@@ -153,7 +176,7 @@ class Stage:
         self.crew.hear(holder)
         return entered - killed
 
-    def _ask(self, name: str) -> None:
+    def _let_ask(self, name: str) -> None:
         said = self.crew.ask(name, TAKE)
         assert said == ASKING
 
@@ -164,7 +187,7 @@ def measure(
     only: Sequence[str] = (),
     seed: int = 1,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Row]:
+) -> list[Measurement]:
     """One row for each system, or for those named. In each round every system has its turn, while it has rounds left."""
     names = [system.name for system in systems()]
     for name in only:
@@ -175,13 +198,16 @@ def measure(
     found: dict[str, list[float]] = {system.name: [] for system in chosen}
     missing: dict[str, str] = {}
     with ExitStack() as stack:
-        stages: dict[str, Stage] = {}
+        stages: dict[str, Stage | PauseStage] = {}
         for system in chosen:
-            if system.peer and (hint := system.peer.missing()):
+            if hint := lacking(system):
                 missing[system.name] = hint
                 continue
             try:
-                stages[system.name] = stack.enter_context(Stage(system, seed))
+                if system.other:
+                    stages[system.name] = stack.enter_context(PauseStage())
+                else:
+                    stages[system.name] = stack.enter_context(Stage(system, seed))
             except FAILURES as error:
                 missing[system.name] = f"failed: {error}"
         done = 0
@@ -195,11 +221,12 @@ def measure(
                     done += 1
                     progress(done, sum(wanted[each] for each in stages))
     return [
-        Row(system.name, system.setting, found[system.name], missing.get(system.name)) for system in chosen
+        Measurement(system.name, system.setting, found[system.name], missing.get(system.name))
+        for system in chosen
     ]
 
 
-def table(rows: Sequence[Row]) -> Table:
+def table(rows: Sequence[Measurement]) -> Table:
     columns = ("system", "setting", ">kills", ">p50", ">p95", ">worst")
     return columns, [
         (row.system, row.setting, str(len(row.seconds)), *(_seconds(row.share(p)) for p in (50, 95, 100)))
@@ -214,7 +241,7 @@ def _seconds(value: float | None) -> str:
     return f"{value * 1000:.1f} ms" if value < 1 else f"{value:.2f} s"
 
 
-def bars(rows: Sequence[Row]) -> list[Bar]:
+def bars(rows: Sequence[Measurement]) -> list[Bar]:
     """What we want to reach, as far as it was measured."""
     known = {row.system: row for row in rows if not row.missing and row.seconds}
     found = []
@@ -222,8 +249,11 @@ def bars(rows: Sequence[Row]) -> list[Bar]:
         found.append(Bar("p50, ms", ours.system, ours.setting, p50 * 1000, 60, True))
         if (postgres := known.get(POSTGRES)) and (theirs := postgres.share(50)):
             found.append(Bar("p50 / postgresql", ours.system, ours.setting, p50 / theirs, 5, True))
-    if (ours := known.get(TOLD)) and (p50 := ours.share(50)):
-        found.append(Bar("p50, ms", ours.system, ours.setting, p50 * 1000, 150, True))
+    for told in (TOLD, APART):
+        if (ours := known.get(told)) and (p50 := ours.share(50)):
+            found.append(Bar("p50, ms", ours.system, ours.setting, p50 * 1000, 150, True))
+    if (ours := known.get(OTHERS)) and (p50 := ours.share(50)):
+        found.append(Bar("p50, ms", ours.system, ours.setting, p50 * 1000, 50, True))
     if (ours := known.get(UNPROVED)) and (worst := ours.share(100)):
         found.append(Bar("worst, s", ours.system, ours.setting, worst, TTL_SECONDS + SLACK_SECONDS, True))
     return found

@@ -10,11 +10,12 @@ from typing import Any, Protocol
 
 from soloist.bench.lock_peers import Postgres, RedisPy, ZooKeeper
 from soloist.net import Hold, Node
+from soloist.testing.namespaces import enter
 
 TTL_SECONDS = 2.0
-"""Of a lock in Redis, and the lease of ours."""
+"""Seconds that a lock in Redis lives, and the lease of ours."""
 SESSION_SECONDS = 4.0
-"""Of ZooKeeper: twice its tick, which is the least that it grants."""
+"""Seconds of a session of ZooKeeper: twice its tick, which is the least that it grants."""
 
 READY, TAKE, ASKING, GIVE = "ready", "take", "asking", "give"
 
@@ -88,8 +89,12 @@ CLIENTS: dict[str, Callable[[str, str], Client]] = {
 }
 
 
-def be_node(name: str, peers: dict[str, str], options: dict[str, Any], pipe: Connection) -> None:
+def be_node(
+    name: str, peers: dict[str, str], options: dict[str, Any], namespace: str | None, pipe: Connection
+) -> None:
     """The process of a node of ours."""
+    if namespace:
+        enter(namespace)
     asyncio.run(_serve(lambda: Leased(name, peers, options), pipe))
 
 

@@ -17,7 +17,7 @@ import msgspec
 from soloist.algorithms import Card
 from soloist.check.explore import Limits, Watcher
 from soloist.check.judge import HOLDS, INCOMPLETE, VIOLATED, Judge
-from soloist.check.passes import Job
+from soloist.check.passes import Assignment
 from soloist.check.properties import promised
 from soloist.check.properties.capacity import Capacity
 from soloist.check.properties.deadlock import Deadlock
@@ -103,7 +103,7 @@ def check_start(
 ) -> Report:
     """Explore a setting from one start."""
     what = msgspec.structs.replace(what, start=start)
-    job = Job(
+    assignment = Assignment(
         what,
         promised(what) & JUDGED,
         frozenset(REDUCTIONS),
@@ -111,7 +111,7 @@ def check_start(
         endless_states=0,
         since=monotonic() if since is None else since,
     )
-    return Judge(job, watch).run(None)
+    return Judge(assignment, watch).run(None)
 
 
 def exit_code(found: list[Summary]) -> int:

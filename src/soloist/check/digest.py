@@ -23,10 +23,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import msgspec
 
 from soloist.core import Process, unknown
+from soloist.core.syntax import dump
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.Lambda
-IGNORED = {"ctx", "kind", "type_comment", "type_params"}
-"""Fields of the syntax tree that say nothing, or that only some versions of Python have."""
 LIBRARIES = sys.stdlib_module_names | {"msgspec"}
 """What comes from here goes by its name."""
 
@@ -261,27 +260,10 @@ def _line(node: Definition) -> int:
 # Syntax trees.
 
 
-def _dump(node: Any) -> str:
-    """The tree as text, the same in every version of Python."""
-    if isinstance(node, list):
-        return f"[{', '.join(_dump(each) for each in node if not _is_comment(each))}]"
-    if isinstance(node, ast.Constant):
-        return f"{type(node.value).__name__} {node.value!r}"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    if isinstance(node, ast.Import | ast.ImportFrom):
+def _dump(node: ast.AST) -> str:
+    if any(isinstance(each, ast.Import | ast.ImportFrom) for each in ast.walk(node)):
         raise Unreadable("an import inside is not followed")
-    fields = [(name, getattr(node, name, None)) for name in node._fields if name not in IGNORED]
-    said = [f"{name}={_dump(value)}" for name, value in fields if value not in (None, [])]
-    return f"{type(node).__name__}({', '.join(said)})"
-
-
-def _is_comment(node: Any) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+    return dump(node)
 
 
 def _paths(node: ast.AST) -> Iterator[tuple[str, ...]]:

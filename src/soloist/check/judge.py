@@ -25,7 +25,7 @@ from soloist.check.declared import withheld
 from soloist.check.explore import CutOff, Graph, Limits, Progress, Watcher, memory_used
 from soloist.check.finding import NOT_JUDGED, PROVED, Finding
 from soloist.check.graphs import in_order
-from soloist.check.passes import MAIN, Companion, Job, can_run_beside, found
+from soloist.check.passes import MAIN, Assignment, Companion, can_run_beside, found
 from soloist.check.properties.error import Error
 from soloist.check.reductions import REDUCTIONS, chosen
 from soloist.check.report import Report, Vacuity, WorstCase
@@ -35,7 +35,7 @@ from soloist.check.worst import MEASURES, worst
 from soloist.core import Phase, unknown
 
 ENDLESS_STATES = 150_000
-"""Where the endless search gives way to bounded requests."""
+"""States after which the endless search gives way to bounded requests."""
 LARGE = 100_000
 """States from which a second process pays."""
 
@@ -64,7 +64,7 @@ def check(
     if worst is not None and worst not in MEASURES:
         raise unknown("measure", worst, MEASURES)
     what = setting(card, nodes, rounds, k, channels, options, **network)
-    job = Job(
+    assignment = Assignment(
         what,
         props.chosen(properties, what),
         chosen(reductions),
@@ -72,30 +72,30 @@ def check(
         endless_states,
         since=monotonic(),
     )
-    return Judge(job, watch).run(worst)
+    return Judge(assignment, watch).run(worst)
 
 
 class Judge:
     """One check under way: the report as it is filled in."""
 
-    def __init__(self, job: Job, watch: Watcher | None) -> None:
-        self.job = job
-        self.setting = job.setting
-        self.properties = job.properties
-        self.reductions = job.reductions
+    def __init__(self, assignment: Assignment, watch: Watcher | None) -> None:
+        self.assignment = assignment
+        self.setting = assignment.setting
+        self.properties = assignment.properties
+        self.reductions = assignment.reductions
         self.watch = watch
         self.companion: Companion | None = None
-        self.report = blank(job)
+        self.report = blank(assignment)
 
     def run(self, measure: str | None) -> Report:
         try:
             graph = self._main()
             if self._goes_on():
                 self._judge(graph)
-            if self._goes_on() and self.job.remembered:
+            if self._goes_on() and self.assignment.remembered:
                 self._take(self._history())
-            if self._goes_on() and self.job.judged_endlessly and self.job.endless_states:
-                self._take(self.job.endless(self.watch), optional=True)
+            if self._goes_on() and self.assignment.judged_endlessly and self.assignment.endless_states:
+                self._take(self.assignment.endless(self.watch), optional=True)
             if self._goes_on() and measure:
                 self._worst(graph, measure)
             if self._goes_on():
@@ -111,7 +111,7 @@ class Judge:
             )
         finally:
             self._dismiss()
-        self.report.seconds = monotonic() - self.job.since
+        self.report.seconds = monotonic() - self.assignment.since
         self.report.memory_mib = memory_used()
         return self.report
 
@@ -131,14 +131,14 @@ class Judge:
     # Searches.
 
     def _main(self) -> Graph:
-        graph = self.job.main(self._look_up)
+        graph = self.assignment.main(self._look_up)
         reordered = graph.space.receiver or graph.space.early
         if graph.complete and reordered and in_order(graph) is None:
             # A run that never ends might put off for ever what these reductions take later.
             self.reductions -= {"receiver", "early"}
-            self.job = msgspec.structs.replace(self.job, reductions=self.reductions)
+            self.assignment = msgspec.structs.replace(self.assignment, reductions=self.reductions)
             self._dismiss()
-            graph = self.job.main(self._look_up)
+            graph = self.assignment.main(self._look_up)
         report = self.report
         report.states, report.transitions, report.growth = len(graph.states), graph.transitions, graph.growth
         report.max_inside = graph.most_inside
@@ -150,8 +150,13 @@ class Judge:
     def _look_up(self, progress: Progress) -> None:
         if self.watch:
             self.watch(progress)
-        if not self.companion and progress.states >= LARGE and self.job.remembered and can_run_beside():
-            self.companion = Companion(self.job.remembering)
+        if (
+            not self.companion
+            and progress.states >= LARGE
+            and self.assignment.remembered
+            and can_run_beside()
+        ):
+            self.companion = Companion(self.assignment.remembering)
 
     def _dismiss(self) -> None:
         if self.companion:
@@ -160,7 +165,7 @@ class Judge:
 
     def _history(self) -> Finding:
         finding = self.companion.finding() if self.companion else None
-        return finding or self.job.remembering(self.watch)
+        return finding or self.assignment.remembering(self.watch)
 
     # Judgements.
 
@@ -189,7 +194,7 @@ class Judge:
         if optional and finding.cut and not finding.broken:
             at = finding.search.cut or finding.cut
             said = f"where sites never stop asking the search was cut off at {at}"
-            report.how.update({each.name: said for each in self.job.judged_endlessly})
+            report.how.update({each.name: said for each in self.assignment.judged_endlessly})
         if finding.broken:
             report.verdict, report.property, report.reason = VIOLATED, finding.broken, finding.reason
             report.properties[finding.broken] = VIOLATED
@@ -209,9 +214,9 @@ class Judge:
         report.script = script(report.trace, graph.space)
 
 
-def blank(job: Job) -> Report:
+def blank(assignment: Assignment) -> Report:
     """A report that nothing has been found for yet."""
-    what = job.setting
+    what = assignment.setting
     left_out = withheld(what.card.process)
     faults = {name: getattr(what, name) for name in ("loss", "duplicate", "crashes") if getattr(what, name)}
     if what.faults != UNBOUNDED:
@@ -233,9 +238,9 @@ def blank(job: Job) -> Report:
         max_inside=0,
         bypass_bound=None,
         seconds=0.0,
-        properties={name: NOT_JUDGED for name in props.PROPERTIES if name in job.properties},
-        reductions=tuple(name for name in REDUCTIONS if name in job.reductions - left_out),
-        withheld=tuple(name for name in REDUCTIONS if name in job.reductions & left_out),
+        properties={name: NOT_JUDGED for name in props.PROPERTIES if name in assignment.properties},
+        reductions=tuple(name for name in REDUCTIONS if name in assignment.reductions - left_out),
+        withheld=tuple(name for name in REDUCTIONS if name in assignment.reductions & left_out),
         network=faults,
         options={name: str(value) for name, value in what.size.options.items()},
     )

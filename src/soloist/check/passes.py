@@ -50,7 +50,7 @@ class Asking(NamedTuple):
         return how
 
 
-class Job(msgspec.Struct, frozen=True):
+class Assignment(msgspec.Struct, frozen=True):
     """What a pass has to know."""
 
     setting: Setting

@@ -81,14 +81,14 @@ def _dearest(
                 prefix = graph.path(loop[0])
                 states = prefix + [graph.states[i] for i in loop[1:]]
                 return Worst(measure, None, states, len(prefix) - 1, site)
-        _settle(together, among, edges, dearest)
+        _work_out(together, among, edges, dearest)
     if not dearest:
         return Worst(measure, 0, [graph.states[0]], site=site)
     first = start if start is not None else max(sorted(dearest), key=lambda here: dearest[here][0])
     return Worst(measure, dearest[first][0], graph.path(first) + _onward(graph, first, dearest), site=site)
 
 
-def _settle(together: set[int], among: set[int], edges: Edges, dearest: dict[int, tuple[int, int]]) -> None:
+def _work_out(together: set[int], among: set[int], edges: Edges, dearest: dict[int, tuple[int, int]]) -> None:
     """The dearest way on from each of these states; everything downstream is known already."""
     for here in together:
         ways = [

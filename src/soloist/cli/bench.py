@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import platform
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
 from soloist.bench import checker as checker_bench
-from soloist.bench import lock_ablations, lock_memory
+from soloist.bench import lock_ablations, lock_memory, lock_versions
 from soloist.bench import locks as locks_bench
 from soloist.bench import simulator as simulator_bench
 from soloist.bench import start as start_bench
@@ -25,7 +26,7 @@ for command in (recovery, nemesis, leases):
 
 @bench.command()
 def simulator(
-    messages: Annotated[int, typer.Option(help="Messages a measurement.")] = 300_000,
+    messages: Annotated[int, typer.Option(help="Messages per measurement.")] = 300_000,
     rounds: Annotated[int, typer.Option(help="Measurements of each; the best counts.")] = 5,
     json: Json = False,
 ) -> None:
@@ -118,6 +119,12 @@ def locks(
             metavar="PARTS", help="What ours are like without these parts, instead: a list, or all."
         ),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TREE", help="Ours beside those of another worktree of this repository, instead."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Locks: ours, those of Redis, PostgreSQL, ZooKeeper and etcd where installed, and a minimal lock server.
@@ -128,6 +135,7 @@ def locks(
         soloist bench locks naimi-trehel central --seconds 2
         soloist bench locks --locality
         soloist bench locks --without eager,summons --rounds 10
+        soloist bench locks --against ../before --rounds 10
     """
     at_least("--seconds", 0.01, seconds)
     at_least("--rounds", 1, rounds)
@@ -137,6 +145,11 @@ def locks(
         _print_memory(lock_memory.measure(), json)
         return
     with progress_bar("measuring", json) as progress:
+        if against is not None:
+            at_least("--rounds", 2, rounds)
+            differences = lock_versions.measure(against, systems or (), seconds, rounds, progress)
+            _print_differences(differences, rounds, json)
+            return
         if without is not None:
             parts = [] if without == "all" else [part.strip() for part in without.split(",")]
             _print_worths(lock_ablations.measure(parts, seconds, rounds, progress), rounds, json)
@@ -176,6 +189,18 @@ def _print_worths(worths: list[lock_ablations.Worth], rounds: int, json: bool) -
     for worth in worths:
         if worth.part in PARTS:
             print(f"{worth.part}: {PARTS[worth.part]}")
+
+
+def _print_differences(differences: list[lock_versions.Difference], rounds: int, json: bool) -> None:
+    if json:
+        print_json(differences)
+        return
+    title = f"This tree and the other, by turns ({rounds} rounds): times in µs, entries per second"
+    print_table(title, *lock_versions.table(differences))
+    worse = sum(each.worse for each in differences)
+    print(
+        f"{worse or 'None'} of {len(differences)} figures worse by more than the distance of the quartiles."
+    )
 
 
 def _print_locality(rows: list[locks_bench.Locality], json: bool) -> None:

@@ -16,7 +16,8 @@ from soloist.bench.locks import bar_table
 from soloist.cli.arguments import Json, at_least
 from soloist.cli.output import print_json, print_table, print_text, progress_bar
 from soloist.core import PropertyViolated, UsageError, unknown
-from soloist.testing.nemesis import KINDS, SLACK_SECONDS, UNCUT, Judgement, Kind, Nemesis
+from soloist.testing.judge import SLACK_SECONDS, Judgement
+from soloist.testing.nemesis import KINDS, UNCUT, Nemesis
 
 MOST_NODES = len(string.ascii_lowercase)
 SHOWN = 10
@@ -68,8 +69,10 @@ def nemesis(
 ) -> None:
     """Kill, stop and cut off the nodes of a real cluster while they contend, and judge what they noted.
 
-    Every node is a process. It notes in a file that outlives it from when until when each of its holds was good:
-    two that were good at once, or a fence that does not grow, is a problem. Exit code 1 if there is one.
+    Every node is a process. It notes in a file that outlives it from when until when each of its holds was good, and
+    writes with its fence to a store that refuses older ones. Two holds that were good at once, a fence that does not
+    grow, a grant where no majority is heard for a lease: that is a problem. A lock that is not entered again within a
+    lease and a second of the last fault is late. Exit code 1 if there is either.
 
     Examples:
 
@@ -98,19 +101,18 @@ def nemesis(
     print_json(found) if json else _print_judgement(found, lease)
     if found.problems:
         raise PropertyViolated("exclusion", f"{found.problems[0]} (seed {seed})")
+    if found.late:
+        raise PropertyViolated("recovery", f"{found.late[0]} (seed {seed})")
 
 
-def _kinds(text: str | None, direct: bool) -> list[Kind]:
-    if text is None:
-        return list(UNCUT if direct else KINDS)
-    found = []
-    for name in text.split(","):
-        kind = next((each for each in KINDS if each == name.strip()), None)
-        if kind is None:
-            raise unknown("kind of fault", name.strip(), KINDS)
-        if direct and kind not in UNCUT:
+def _kinds(text: str | None, direct: bool) -> list[str]:
+    possible = UNCUT if direct else KINDS
+    found = [name.strip() for name in text.split(",")] if text else list(possible)
+    for name in found:
+        if name not in KINDS:
+            raise unknown("kind of fault", name, KINDS)
+        if name not in possible:
             raise UsageError(f"--direct: nothing can be cut without proxies; only {', '.join(UNCUT)}")
-        found.append(kind)
     return found
 
 
@@ -118,11 +120,15 @@ def _print_judgement(found: Judgement, lease: float) -> None:
     kinds = Counter(fault.kind for fault in found.faults if fault.kind)
     shown = {
         "entries": f"{found.entries:,}",
+        "recoveries": f"{found.recoveries:,}",
         "views begun": str(found.epochs),
         **{f"faults: {kind}": str(number) for kind, number in sorted(kinds.items())},
         "holds lost, and told so": str(found.losses),
         **{f"refused: {kind}": str(number) for kind, number in sorted(found.errors.items())},
+        "writes taken by the store": f"{found.writes:,}",
+        "writes refused as stale": str(found.stale),
         "worst recovery": f"{found.worst:.2f} s",
+        **{f"worst after: {kind}": f"{worst:.2f} s" for kind, worst in sorted(found.worst_by.items())},
         f"locks late (beyond {lease + SLACK_SECONDS:g} s)": str(len(found.late)),
         "problems": str(len(found.problems)),
     }

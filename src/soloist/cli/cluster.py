@@ -109,6 +109,10 @@ def run(
         str,
         typer.Option("--kill-after", metavar="TIME", help="From SIGTERM to SIGKILL, where that is needed."),
     ] = "5s",
+    max_hold: Annotated[
+        str | None,
+        typer.Option("--max-hold", metavar="TIME", help="How long it may run; then it is stopped."),
+    ] = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Say how it went on standard error, as JSON; stdout is the command's."),
@@ -135,14 +139,17 @@ def run(
 
         soloist run orders --timeout 0 -- sh -c 'echo fence $SOLOIST_FENCE'
     """
-    job = runner.Job(
+    job = runner.LockedCommand(
         lock=lock,
         command=command,
         value=semaphore,
         timeout=None if timeout is None else duration(timeout, "--timeout"),
         note=note,
         kill_after=duration(kill_after, "--kill-after"),
+        max_hold=None if max_hold is None else duration(max_hold, "--max-hold"),
     )
+    if job.max_hold == 0:
+        raise UsageError("--max-hold must be above 0; leave it out for no limit")
     if not lock:
         raise UsageError("LOCK is empty")
     if semaphore is not None and semaphore < 1:
@@ -155,7 +162,7 @@ def run(
     raise typer.Exit(outcome.exit_code)
 
 
-def report(outcome: runner.Outcome, json: bool) -> None:
+def report(outcome: runner.CommandResult, json: bool) -> None:
     if json:
         print(msgspec.json.encode(outcome).decode(), file=sys.stderr)
     elif outcome.problem:
@@ -192,6 +199,7 @@ def print_status(found: Status) -> None:
         "node": f"{found.node}, process {found.pid}, up {found.uptime:.0f} s",
         "algorithms": f"{found.algorithm} for locks, {found.semaphore_algorithm} for semaphores",
         "membership": membership(found),
+        "protocol": f"version {found.protocol}" if found.protocol else "",
         "entries": str(found.entries),
         "messages": f"{found.messages_sent} sent, {found.messages_received} received",
         "reconnects": str(found.reconnects),

@@ -13,12 +13,12 @@ from soloist.algorithms import find
 from soloist.cli.arguments import Json
 from soloist.cli.output import number, print_json, print_table, print_text, progress_bar
 from soloist.core import PropertyViolated, UsageError
-from soloist.demo import Outcome, demonstrate, kill_holder
+from soloist.demo import Tally, demonstrate, kill_holder
 from soloist.net import Node
 from soloist.testing import Contend
 
 MOST_NODES = 100
-"""Each is a process, and all of them talk to each other."""
+"""Nodes. Each is a process, and all of them talk to each other."""
 
 
 def demo(
@@ -61,15 +61,15 @@ def demo(
         )
         print()
     with progress_bar("entries", json) as progress:
-        outcomes = demonstrate(nodes, jobs, options, lambda lock, done, total: progress(done, total))
-    wrong = next((outcome for outcome in outcomes if outcome.problems), None)
+        tallies = demonstrate(nodes, jobs, options, lambda lock, done, total: progress(done, total))
+    wrong = next((tally for tally in tallies if tally.problems), None)
     if not json:
-        print_outcomes(outcomes)
+        print_tallies(tallies)
         print()
     say = (lambda line: None) if json else print_text
     crash = None if wrong else kill_holder("orders", options, say)
     if json:
-        print_json({"locks": outcomes, "crash": crash})
+        print_json({"locks": tallies, "crash": crash})
     if wrong:
         raise PropertyViolated("exclusion", f"{wrong.lock}: {wrong.problems[0]}")
     if crash and crash.fence_after <= crash.fence_before:
@@ -78,7 +78,7 @@ def demo(
         print_next(program())
 
 
-def print_outcomes(outcomes: list[Outcome]) -> None:
+def print_tallies(tallies: list[Tally]) -> None:
     columns = (
         "lock", "algorithm", ">entries", ">messages/entry", ">?at most", ">?wait p50", ">wait p99", ">?Jain",
         ">most inside", "verdict",
@@ -96,7 +96,7 @@ def print_outcomes(outcomes: list[Outcome]) -> None:
             f"{o.most_inside} of {o.capacity}",
             "VIOLATED" if o.problems else "holds",
         )
-        for o in outcomes
+        for o in tallies
     ]
     print_table("Seen by the witness", columns, rows)
 

@@ -21,8 +21,8 @@ from soloist.testing import Contend, Findings, Workers
 from soloist.testing.worker import Grab
 
 
-class Outcome(msgspec.Struct, frozen=True):
-    """What came of one job, over all nodes."""
+class Tally(msgspec.Struct, frozen=True):
+    """What came of one lock, over all nodes."""
 
     lock: str
     algorithm: str
@@ -42,7 +42,7 @@ class Outcome(msgspec.Struct, frozen=True):
 LEASE = 2.0
 """Seconds."""
 WAITING_SECONDS = 0.3
-"""Until whoever asks for the lock is waiting for it, for certain enough."""
+"""Seconds until whoever asks for the lock is waiting for it, for certain enough."""
 
 
 class Crash(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class Crash(msgspec.Struct, frozen=True):
 
 def demonstrate(
     nodes: int, jobs: Sequence[Contend], options: dict[str, Any], progress: Callable[[str, int, int], None]
-) -> list[Outcome]:
+) -> list[Tally]:
     """Run the jobs on a real cluster, one after another."""
     measured = {}
     with Workers([f"node{i}" for i in range(nodes)], **options) as workers:
@@ -71,16 +71,16 @@ def demonstrate(
             messages = workers.messages() - before
             measured[job.lock] = ([wait for one in done for wait in one.waits], messages)
         findings = workers.findings()
-    return [outcome(job, nodes, options, *measured[job.lock], findings[job.lock]) for job in jobs]
+    return [tally(job, nodes, options, *measured[job.lock], findings[job.lock]) for job in jobs]
 
 
-def outcome(
+def tally(
     job: Contend, nodes: int, options: dict[str, Any], waits: list[float], messages: int, found: Findings
-) -> Outcome:
+) -> Tally:
     name = options["algorithm"] if job.capacity == 1 else options["semaphore_algorithm"]
     counts = list(found.by_holder.values())
     ordered = sorted(waits)
-    return Outcome(
+    return Tally(
         lock=job.lock,
         algorithm=name,
         capacity=job.capacity,

@@ -14,6 +14,7 @@ from soloist.net.guard import FenceGuard, StaleFence
 from soloist.net.link.security import TLS
 from soloist.net.link.transport import MemoryHub
 from soloist.net.lock import Hold, Lock, Locks, RLock, Semaphore
+from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.node import Inspection, Node
 from soloist.net.protocols import AsyncLockLike, HoldLike, LockLike
 from soloist.net.sync import SyncHold, SyncLock, SyncLocks, SyncNode
@@ -23,6 +24,7 @@ __all__ = [
     "AcquireTimeout",
     "AsyncLockLike",
     "ConfigMismatch",
+    "Etcd",
     "FenceGuard",
     "Hold",
     "HoldLike",

@@ -69,6 +69,18 @@ def check_timeout(timeout: float | None) -> float | None:
     return seconds if seconds < FOREVER else None
 
 
+def check_max_hold(seconds: float | None) -> float | None:
+    """Seconds after which a hold is lost, or None for no such limit."""
+    if seconds is None:
+        return None
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0 < seconds < math.inf:
+        raise UsageError(
+            f"max_hold must be a number of seconds above 0, or None for no limit; not {_shown(seconds)}"
+        )
+    return float(seconds)
+
+
 def _shown(what: object) -> str:
     """In one line, whatever it is."""
     shown = repr(what)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from soloist.net.engine.ticket import FENCE_BITS, Ticket
 from soloist.net.errors import LockLost
+from soloist.net.losses import LEASE_OVER, Limit, tell
 
 if TYPE_CHECKING:
     from soloist.net.lock import Lock
@@ -37,6 +38,8 @@ class Hold:
     _why = ""
     """Not empty if the lock is lost."""
     _lost: asyncio.Event | None = None
+    _limit: Limit | None = None
+    """Where there is a `max_hold`."""
     fence: int
     """Grows from holder to holder. Hand it to whatever the lock protects, and let that refuse lower ones."""
     since: float
@@ -48,7 +51,7 @@ class Hold:
         self.name = lock.name
         self.note = lock.note
         self._lock = lock
-        node = self._node = lock.node
+        node = self.node = lock.node
         task = self._task = asyncio.current_task(node.loop)  # found faster if the loop is told
         if task is None or get_ident() != node.thread:
             node.check_loop()
@@ -58,9 +61,9 @@ class Hold:
     def begins(self, tickets: list[Ticket]) -> Self:
         self._tickets = tickets
         self.fence = tickets[0].fence if len(tickets) == 1 else max(ticket.fence for ticket in tickets)
-        node, lock = self._node, self.key[0]
+        node, lock = self.node, self.key[0]
         self.since = node.turns.entered = time.monotonic()
-        if any(ticket.lost for ticket in tickets):
+        if tickets[0].lost or (len(tickets) > 1 and any(ticket.lost for ticket in tickets)):
             for ticket in tickets:
                 node.release(lock, ticket)
             raise LockLost(f"{self.name!r} is lost: it was so before this task went on", name=self.name)
@@ -71,6 +74,8 @@ class Hold:
             node.holds[lock].append(self)
         else:
             node.holds[lock] = [self]
+        if self._lock.max_hold is not None:
+            self._limit = Limit(self, self._lock.max_hold)
         return self
 
     def joins(self, other: Hold) -> Self:
@@ -78,7 +83,9 @@ class Hold:
         self._tickets, self.fence, self.since = other._tickets, other.fence, other.since
         self._tickets[0].shares += 1
         self.first = other.first or other
-        self._node.holds[self.key[0]].append(self)
+        self.node.holds[self.key[0]].append(self)
+        if self._lock.max_hold is not None:
+            self._limit = Limit(self, self._lock.max_hold)  # from when it was granted first
         return self
 
     @property
@@ -89,6 +96,11 @@ class Hold:
         if self._why:
             self._lost.set()
         return self._lost
+
+    @property
+    def why(self) -> str:
+        """Why the lock is lost, in words; nothing as long as it is not."""
+        return self._why
 
     @property
     def slots(self) -> tuple[int, ...]:
@@ -107,9 +119,9 @@ class Hold:
     @property
     def valid(self) -> bool:
         """Whether the lock is held at this moment, by this process (not by the child of a fork)."""
-        if self.released or self._why or self._node.forked:
+        if self.released or self._why or self.node.forked or (self._limit and self._limit.over):
             return False
-        door, lock = self._node.table.door, self._lock
+        door, lock = self.node.table.door, self._lock
         return door is None or all(
             door.holding(lock.instance_name, lock.capacity, ticket) for ticket in self._tickets
         )
@@ -117,61 +129,82 @@ class Hold:
     def check(self) -> None:
         """Raise `LockLost` unless the lock is held at this moment."""
         if not self.valid:
-            why = "is held by the parent of this process" if self._node.forked else "has been released"
-            raise LockLost(self._why or f"{self.name!r} {why}", name=self.name)
+            raise LockLost(self._why or f"{self.name!r} {self._why_not()}", name=self.name)
+
+    def _why_not(self) -> str:
+        """What is wrong with a hold that is not good, though nobody has told it of a loss yet."""
+        if self.node.forked:
+            return "is held by the parent of this process"
+        if self.released:
+            return "has been released"
+        return f"is lost: {self._limit.why if self._limit and self._limit.over else LEASE_OVER}"
 
     async def release(self) -> None:
         """Give it back. From any task, and as often as you like: only the first time counts.
 
         Nothing is awaited, so nothing can be cancelled half-way.
         """
-        node = self._node
+        node = self.node
         if get_ident() != node.thread:
             node.check_loop()
         self.release_now()
 
     def release_now(self) -> None:
-        node, tickets = self._node, self._tickets
+        node, tickets = self.node, self._tickets
         if node.forked:
             node.check_process()
         if self.released or self._why:
             return
+        if self._limit:
+            self._limit.cancel()
+            if self._limit.over:  # the loop was too busy to tell
+                self._limit.ring()
+                return
         self.released = True
         if tickets[0].shares > 1:
             self._leave_to_the_others()
             return
-        left = [node.release(self.key[0], ticket) for ticket in tickets]
-        if any(left):
+        left = False
+        for ticket in tickets:
+            left |= node.release(self.key[0], ticket)
+        if left:
             node.turns.step_aside(self.since)
-        node.table.forget(self)
+        if tickets[0].lost or (len(tickets) > 1 and any(ticket.lost for ticket in tickets)):
+            self.lose(LEASE_OVER)  # before it was given back, and nobody had told us
+        else:
+            node.table.forget(self)
 
     def _leave_to_the_others(self) -> None:
         """There are more holds of this grant: with the last of them it ends."""
         self._tickets[0].shares -= 1
-        self._node.table.forget(self, last=False)
+        self.node.table.forget(self, last=False)
 
     def lose(self, why: str) -> None:
         """The lock is gone. Tell the body, in the way it asked for.
 
         A body that closes its own node is not cancelled: it learns of the loss when it ends.
         """
+        if self._limit:
+            self._limit.cancel()
         self._why = f"{self.name!r} is lost: {why}"
         if self._lost:
             self._lost.set()
         if self._tickets[0].shares > 1:
             self._leave_to_the_others()
         else:
-            self._node.table.forget(self)
+            self.node.table.forget(self)
         elsewhere = self._task and self._task is not asyncio.current_task() and not self._task.done()
-        if self._in_body and self._lock.on_lost == "cancel" and self._task and elsewhere:
+        running = self._in_body and not self.released
+        if running and self._lock.on_lost == "cancel" and self._task and elsewhere:
             self._cancelled_body = True
             self._task.cancel(self._why)
         if self.on_lost:
-            self.on_lost(self)
+            tell(self.on_lost, self)
 
-    def has(self, fence: int) -> bool:
-        """Whether it is this grant, or one of them where it has several permits."""
-        return any(ticket.fence == fence for ticket in self._tickets)
+    @property
+    def fences(self) -> list[int]:
+        """Of this grant; several where it has several permits."""
+        return [ticket.fence for ticket in self._tickets]
 
     def enter_body(self) -> None:
         if self._task:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from soloist.algorithms import CATALOGUE
 from soloist.core import UsageError
-from soloist.net.arguments import check_count, check_name, check_note, check_timeout
+from soloist.net.arguments import check_count, check_max_hold, check_name, check_note, check_timeout
 from soloist.net.bodies import Bodies, Place
 from soloist.net.engine.summons import Summons
 from soloist.net.engine.ticket import Ticket
@@ -44,11 +44,13 @@ class Lock:
         timeout: float | None = None,
         note: str | None = None,
         on_lost: OnLost = "cancel",
+        max_hold: float | None = None,
     ) -> None:
         if on_lost not in ("cancel", "flag"):
             raise UsageError(f"on_lost must be 'cancel' or 'flag', not {on_lost!r}")
         self.node, self.name, self.on_lost = node, check_name(name), on_lost
         self.timeout, self.note = check_timeout(timeout), check_note(note)
+        self.max_hold = check_max_hold(max_hold)
         self.instance_name = f"{self.kind}:{self.name}"
         self.capacity = 1
         self._bodies: Bodies[Hold] = Bodies(self.name)
@@ -114,7 +116,7 @@ class Lock:
             if ticket.fence:  # it was here, and free: nothing that waiting needs is made
                 return hold.begins([ticket])
             if timeout is None:
-                return hold.begins([await self._let_in(ticket)])
+                return hold.begins([await self._wait(ticket)])
         if timeout is None:
             return hold.begins(await self.tickets(None))
         try:
@@ -131,14 +133,14 @@ class Lock:
     async def tickets(self, ticket: Ticket | None) -> list[Ticket]:
         if ticket is None:
             await self._room()
-        return [await self._let_in(ticket or self._ask())]
+        return [await self._wait(ticket or self._request())]
 
-    def _ask(self) -> Ticket:
+    def _request(self) -> Ticket:
         ticket = Ticket()
         self.node.request(self.instance_name, self.capacity, ticket)
         return ticket
 
-    async def _let_in(self, ticket: Ticket) -> Ticket:
+    async def _wait(self, ticket: Ticket) -> Ticket:
         """Wait. Cancelled meanwhile, the request is withdrawn; a grant that came first is given back."""
         if ticket.fence:
             return ticket
@@ -200,7 +202,12 @@ class Lock:
         return _by_name, (type(self), self.node.name, self.name, self._settings())
 
     def _settings(self) -> dict[str, Any]:
-        return {"timeout": self.timeout, "note": self.note, "on_lost": self.on_lost}
+        return {
+            "timeout": self.timeout,
+            "note": self.note,
+            "on_lost": self.on_lost,
+            "max_hold": self.max_hold,
+        }
 
 
 class RLock(Lock):
@@ -232,8 +239,9 @@ class Semaphore(Lock):
         timeout: float | None = None,
         note: str | None = None,
         on_lost: OnLost = "cancel",
+        max_hold: float | None = None,
     ) -> None:
-        super().__init__(node, name, timeout=timeout, note=note, on_lost=on_lost)
+        super().__init__(node, name, timeout=timeout, note=note, on_lost=on_lost, max_hold=max_hold)
         value, permits = check_count("a semaphore's value", value), check_count("permits", permits)
         if value < 1:
             raise UsageError(f"a semaphore's value must be at least 1, not {value}")
@@ -244,9 +252,9 @@ class Semaphore(Lock):
             )
         if not 1 <= permits <= value:
             raise UsageError(f"permits must be from 1 to the semaphore's value ({value}), not {permits}")
-        if permits > 1 and not node.semaphore_card.prompt:
+        if permits > 1 and not node.table.cards[1].prompt:
             raise UsageError(
-                f"permits={permits}: with {node.semaphore_card.name} the second may wait for the first to be given "
+                f"permits={permits}: with {node.table.cards[1].name} the second may wait for the first to be given "
                 f"back; use {' or '.join(prompt())} for that"
             )
         self.capacity = value
@@ -261,7 +269,7 @@ class Semaphore(Lock):
         async with Collector(self.node, self.name):
             try:
                 for _ in range(self.permits):
-                    tickets.append(await self._let_in(self._ask()))
+                    tickets.append(await self._wait(self._request()))
             except BaseException:
                 for each in tickets:
                     self.node.release(self.instance_name, each)

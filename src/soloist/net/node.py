@@ -19,25 +19,24 @@ from typing import Self
 
 import msgspec
 
-from soloist.algorithms import Card, find
 from soloist.core import UsageError
 from soloist.net import registry
 from soloist.net.arguments import check_name
+from soloist.net.cards import chosen, introduction
 from soloist.net.engine.inquiry import Inspection
 from soloist.net.engine.outgoing import Stats
 from soloist.net.engine.switchboard import Switchboard
 from soloist.net.engine.ticket import FENCE_BITS
 from soloist.net.errors import NodeClosed
 from soloist.net.life import Life
-from soloist.net.link.handshake import Who, incarnation
 from soloist.net.link.security import TLS, address
 from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.transport import MemoryTransport, Transport
 from soloist.net.link.wire import LockState
 from soloist.net.maker import LockMaker
 from soloist.net.member.beginning import Beginning
+from soloist.net.member.engines import Endpoints, engine
 from soloist.net.member.home import default_directory
-from soloist.net.member.membership import begin_membership, check_lease
 from soloist.net.member.origin import DataDirectory, by_clock, epoch_of
 
 log = logging.getLogger("soloist.net")
@@ -52,8 +51,8 @@ class Node(Life, LockMaker):
     `peers` maps the name of every member, this one included, to its address: `host:port` or `unix:/path`. All
     members must be given the same. Beyond this host, `tls` or `secret` is required (or `insecure=True`).
     Nodes of one user on one host take a shortcut beside their ports (see `soloist.net.link.shortcut`); with
-    `shortcut=False` they use TCP as all others do. With a lease, a node with peers on other hosts has a sentinel: a
-    tiny child that tells them when this process has ended; with `sentinel=False` they wait for its lease.
+    `shortcut=False` they use TCP. With a lease, a node with peers on other hosts has a sentinel, a child that tells
+    them of its end (unless `sentinel=False`). `etcd`: endpoints of the one that decides who is a member.
     """
 
     def __init__(
@@ -61,10 +60,11 @@ class Node(Life, LockMaker):
         name: str,
         peers: Mapping[str, str],
         *,
-        algorithm: str = "naimi-trehel",
-        semaphore_algorithm: str = "raymond-k",
+        algorithm: str | None = None,
+        semaphore_algorithm: str | None = None,
         cluster: str = "soloist",
         lease: float | None = None,
+        etcd: Endpoints | None = None,
         tls: TLS | None = None,
         secret: str | bytes | None = None,
         data_dir: str | os.PathLike[str] | None = None,
@@ -76,12 +76,12 @@ class Node(Life, LockMaker):
     ) -> None:
         if name not in peers:
             raise UsageError(f"node {name!r} is not among its peers: {', '.join(sorted(peers))}")
-        terms = check_lease(lease)
+        terms, begin = engine(lease, etcd)
         if locality < 0:
             raise UsageError(f"locality must not be negative, but is {locality}")
         super().__init__(name)
-        self.lease = lease
-        self.lock_card, self.semaphore_card = _card(algorithm, "1"), _card(semaphore_algorithm, "K")
+        self.lease = terms.length if terms else None
+        cards = chosen(algorithm, semaphore_algorithm)
         if terms and not data_dir and not isinstance(transport, MemoryTransport):
             data_dir = default_directory(cluster, name)
         self._data = DataDirectory(data_dir, cluster, name) if data_dir else None
@@ -89,17 +89,14 @@ class Node(Life, LockMaker):
         self.transport: Transport = transport or TcpTransport(
             name, {peer: address(where) for peer, where in peers.items()}, key, tls, insecure, shortcut
         )
-        self.board = board = Switchboard(
-            name, peers, (self.lock_card, self.semaphore_card), locality, self.transport
-        )
+        self.board = board = Switchboard(name, peers, cards, locality, self.transport)
         self.request, self.withdraw, self.release = board.request, board.withdraw, board.release
         self.table, self.turns = board.table, board.turns
         self.outgoing, self.inquiry = board.outgoing, board.inquiry
         self.instances, self.asleep, self.holds = self.table.instances, self.table.asleep, self.table.holds
         self.observers, self.stats = self.table.observers, self.outgoing.stats
-        kinds = f"{algorithm} {semaphore_algorithm}"
-        who = Who(cluster, name, kinds, tuple(sorted(peers)), incarnation(), origin=0)
-        self._membership = partial(begin_membership, terms, peers, board, self.transport) if terms else None
+        who = introduction(cluster, name, peers, cards, (bool(algorithm), bool(semaphore_algorithm)))
+        self._membership = partial(begin, terms, peers, board, self.transport) if terms else None
         self._sentinel = sentinel
         self.beginning = board.lobby = Beginning(who, self.outgoing.say, self._begin)
         self._reminder: asyncio.TimerHandle | None = None
@@ -158,8 +155,7 @@ class Node(Life, LockMaker):
             beginning.failure = f"data_dir cannot be written: {error.strerror}"
             log.error("%s: %s", self.name, beginning.why())
             return
-        view = beginning.birth.view()
-        self.board.activate(view, *beginning.end())
+        self.board.activate(beginning.newborn(), *beginning.end())
 
     def _remind(self) -> None:
         if self.usable and not self.beginning.open:
@@ -236,14 +232,6 @@ class Node(Life, LockMaker):
         missing = [peer for peer in self.missing() if peer not in self.beginning.troubles]
         away = [f"not connected: {', '.join(missing)}"] if missing and self.beginning.open else []
         return "; ".join([*away, *filter(None, [self.beginning.why()])])
-
-
-def _card(name: str, capacity: str) -> Card:
-    card = find(name)
-    if card.capacity != capacity:
-        use = "semaphores" if card.capacity == "K" else "locks"
-        raise UsageError(f"{name} is for {use}; choose another, `soloist algorithms` lists them")
-    return card
 
 
 __all__ = ["FENCE_BITS", "Inspection", "Node", "Stats"]

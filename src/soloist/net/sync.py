@@ -23,6 +23,7 @@ from soloist.net.errors import NodeClosed
 from soloist.net.link.security import TLS
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import LockState
+from soloist.net.member.engines import Endpoints
 from soloist.net.node import Inspection, Node
 from soloist.net.sync_lock import OnLost, SyncHold, SyncLock, SyncLocks
 
@@ -36,6 +37,7 @@ class NodeOptions(TypedDict, total=False):
     semaphore_algorithm: str
     cluster: str
     lease: float | None
+    etcd: Endpoints | None
     tls: TLS | None
     secret: str | bytes | None
     data_dir: str | None
@@ -144,8 +146,10 @@ class SyncNode:
         timeout: float | None = None,
         note: str | None = None,
         on_lost: OnLost | None = None,
+        max_hold: float | None = None,
     ) -> SyncLock:
-        return SyncLock(self, self.node.lock(name, timeout=timeout, note=note, on_lost="flag"), on_lost)
+        lock = self.node.lock(name, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold)
+        return SyncLock(self, lock, on_lost)
 
     def rlock(
         self,
@@ -154,8 +158,10 @@ class SyncNode:
         timeout: float | None = None,
         note: str | None = None,
         on_lost: OnLost | None = None,
+        max_hold: float | None = None,
     ) -> SyncLock:
-        return SyncLock(self, self.node.rlock(name, timeout=timeout, note=note, on_lost="flag"), on_lost)
+        lock = self.node.rlock(name, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold)
+        return SyncLock(self, lock, on_lost)
 
     def semaphore(
         self,
@@ -166,14 +172,23 @@ class SyncNode:
         timeout: float | None = None,
         note: str | None = None,
         on_lost: OnLost | None = None,
+        max_hold: float | None = None,
     ) -> SyncLock:
         semaphore = self.node.semaphore(
-            name, value, permits=permits, timeout=timeout, note=note, on_lost="flag"
+            name, value, permits=permits, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold
         )
         return SyncLock(self, semaphore, on_lost)
 
-    def locks(self, *names: str, timeout: float | None = None, note: str | None = None) -> SyncLocks:
-        return SyncLocks(self, self.node.locks(*names, timeout=timeout, note=note))
+    def locks(
+        self,
+        *names: str,
+        timeout: float | None = None,
+        note: str | None = None,
+        on_lost: OnLost | None = None,
+        max_hold: float | None = None,
+    ) -> SyncLocks:
+        locks = self.node.locks(*names, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold)
+        return SyncLocks(self, locks, on_lost)
 
     def inspect(self, name: str) -> Inspection:
         return self.call(functools.partial(self.node.inspect, name))

@@ -14,6 +14,7 @@ from soloist.net.errand import Errand
 from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned
 from soloist.net.hold import Hold
 from soloist.net.lock import Lock, Locks
+from soloist.net.losses import tell
 
 if TYPE_CHECKING:
     from soloist.net.sync import SyncNode
@@ -41,7 +42,7 @@ class SyncHold:
     def _lose(self, hold: Hold) -> None:
         self.lost.set()
         if self._on_lost:
-            self._on_lost(self)
+            tell(self._on_lost, self)
 
     @property
     def name(self) -> str:
@@ -70,6 +71,10 @@ class SyncHold:
     @property
     def valid(self) -> bool:
         return self._hold.valid
+
+    @property
+    def why(self) -> str:
+        return self._hold.why
 
     def check(self) -> None:
         self._hold.check()
@@ -104,7 +109,7 @@ class SyncHold:
         """The body has ended: release, and raise `LockLost` if the lock was lost before."""
         self.release()
         if self.lost.is_set():
-            raise LockLost(f"{self.name!r} was lost before the body ended", name=self.name) from error
+            raise LockLost(self._hold.why, name=self.name) from error
 
     def __repr__(self) -> str:
         return repr(self._hold)
@@ -141,6 +146,8 @@ class Entered:
     """
 
     def __init__(self, node: SyncNode, name: str, on_lost: OnLost | None) -> None:
+        if on_lost is not None and not callable(on_lost):
+            raise UsageError(f"on_lost must be a function of the hold, or None, not {on_lost!r}")
         self._node, self._on_lost = node, on_lost
         self._bodies: Bodies[dict[str, SyncHold]] = Bodies(name)
 
@@ -197,8 +204,6 @@ class SyncLock(Entered):
     """A lock, reentrant lock or semaphore by name, for threads. It may be shared by many of them."""
 
     def __init__(self, node: SyncNode, lock: Lock, on_lost: OnLost | None) -> None:
-        if on_lost is not None and not callable(on_lost):
-            raise UsageError(f"on_lost must be a function of the hold, or None, not {on_lost!r}")
         super().__init__(node, lock.name, on_lost)
         self._lock = lock
 
@@ -254,8 +259,8 @@ class SyncLock(Entered):
 class SyncLocks(Entered):
     """Several locks, all or none, for threads."""
 
-    def __init__(self, node: SyncNode, locks: Locks) -> None:
-        super().__init__(node, locks.name, None)
+    def __init__(self, node: SyncNode, locks: Locks, on_lost: OnLost | None) -> None:
+        super().__init__(node, locks.name, on_lost)
         self._locks = locks
 
     def __enter__(self) -> dict[str, SyncHold]:

@@ -26,7 +26,7 @@ Target = Callable[..., None]
 """What a process does: called with its arguments, and last with its end of a pipe. Importable, as it is not copied."""
 
 STOP_SECONDS = 5.0
-"""How long a process may take to end when it is asked to."""
+"""Seconds that a process may take to end when it is asked to."""
 
 
 class Failure(msgspec.Struct, frozen=True):

@@ -9,20 +9,24 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Self, TypeVar
 
 from soloist.core import UsageError
 from soloist.testing.ports import ports
-from soloist.testing.proxy import Direction, FaultProxy
+from soloist.testing.proxy import Direction, FaultProxy, Mischief
 
 T = TypeVar("T")
 
 
 class Proxies:
-    """One proxy for each node and each of its peers, with an address for all; started with `with`."""
+    """One proxy for each node and each of its peers, with an address for all; started with `with`.
 
-    def __init__(self, names: Iterable[str] = "abc", seed: int | None = None) -> None:
-        self.names, self._seed = list(names), seed
+    Seed and `framed` are those of `FaultProxy`.
+    """
+
+    def __init__(self, names: Iterable[str] = "abc", seed: int | None = None, framed: bool = False) -> None:
+        self.names, self._seed, self._framed = list(names), seed, framed
         self._proxies: dict[tuple[str, str], FaultProxy] = {}
         """By who dials, and whom."""
         self._held = ExitStack()
@@ -34,7 +38,9 @@ class Proxies:
         addresses = self._held.enter_context(ports(*self.names, *pairs))
         self._own = {name: addresses[name] for name in self.names}
         self._between = {pair: addresses[words] for words, pair in pairs.items()}
-        self._proxies = {pair: FaultProxy(self._own[pair[1]], self._seed) for pair in pairs.values()}
+        self._proxies = {
+            pair: FaultProxy(self._own[pair[1]], self._seed, self._framed) for pair in pairs.values()
+        }
         self._thread.start()
         for pair, proxy in self._proxies.items():
             asyncio.run_coroutine_threadsafe(proxy.start(self._between[pair]), self._loop).result()
@@ -82,6 +88,24 @@ class Proxies:
             for j, b in enumerate(self.names):
                 if i < j and j - i not in (1, size - 1):
                     self.cut(a, b)
+
+    def bridge(self, *groups: Iterable[str]) -> None:
+        """Cut every link between nodes of different groups. Who is in none hears everybody, and is heard."""
+        side = {name: number for number, group in enumerate(groups) for name in group}
+        for a in side:
+            for b in side:
+                if a < b and side[a] != side[b]:
+                    self.cut(a, b)
+
+    def spoil(self, mischief: Mischief) -> None:
+        """Lose, repeat and cut short frames, on all links."""
+        for proxy in self._proxies.values():
+            self._call(partial(proxy.spoil, mischief))
+
+    @property
+    def spoilt(self) -> int:
+        """Frames to which that was done."""
+        return sum(proxy.spoilt for proxy in self._proxies.values())
 
     def delay(self, a: str, b: str, seconds: float) -> None:
         """What the first says gets to the second so much later."""

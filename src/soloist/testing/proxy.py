@@ -1,7 +1,7 @@
 """A proxy in front of a node that disturbs what passes through it. Plain asyncio, no privileges.
 
 It resets connections, at any byte; holds back what goes one way or both; delays it; or swallows bytes. What it lets
-pass, it lets pass once and in order.
+pass, it lets pass once and in order; but with `Mischief` frames of Soloist are lost, repeated and cut short.
 """
 
 from __future__ import annotations
@@ -9,9 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+from collections.abc import Iterator
 from typing import Any, Literal
 
+import msgspec
+
+from soloist.core import ProtocolError, UsageError
+from soloist.net.link.handshake import Hello
 from soloist.net.link.security import Address, address
+from soloist.net.link.wire import Frames, frame
 
 Direction = Literal["there", "back"]
 """As seen by those who dial: to the target, or from it."""
@@ -22,6 +28,21 @@ TURNS = 3
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
+class Mischief(msgspec.Struct, frozen=True):
+    """What befalls frames, each with this chance.
+
+    TCP loses nothing while a connection lasts, so a frame of a link that is lost or cut short is the last of its connection.
+    Of renewals, which may be lost at any time, only that one is gone.
+    """
+
+    lose: float = 0.0
+    repeat: float = 0.0
+    truncate: float = 0.0
+
+
+HONEST = Mischief()
+
+
 class _Way:
     """One direction, of all connections."""
 
@@ -30,6 +51,7 @@ class _Way:
         self.open.set()
         self.delay = 0.0
         self.swallow = 0
+        self.mischief = HONEST
 
     def left_of(self, data: bytes) -> bytes:
         gone = min(self.swallow, len(data))
@@ -40,11 +62,12 @@ class _Way:
 class FaultProxy:
     """Listens at an address of its own, and passes on to another: `host:port`, or `unix:/path`.
 
-    With a seed, what passes is divided into pieces of random sizes, so that no frame comes whole.
+    With a seed, what passes is divided into pieces of random sizes, so that no frame comes whole. `framed`: what passes are
+    frames of Soloist, without TLS, and `spoil` may be called.
     """
 
-    def __init__(self, target: str, seed: int | None = None) -> None:
-        self.target = target
+    def __init__(self, target: str, seed: int | None = None, framed: bool = False) -> None:
+        self.target, self.framed = target, framed
         self._random = random.Random(seed) if seed is not None else None
         self._server: asyncio.Server | None = None
         self._live: set[asyncio.WriteTransport] = set()
@@ -54,6 +77,9 @@ class FaultProxy:
         """Bytes that may still pass before everything is reset; None: no limit."""
         self.resets = 0
         self.accepted = 0
+        self.spoilt = 0
+        """Frames that were lost, repeated or cut short."""
+        self._chance = random.Random(seed)
         self.refusing = False
         """Whether those who dial are turned away."""
 
@@ -104,11 +130,18 @@ class FaultProxy:
         """Swallow the next so many bytes, and let pass what follows: TCP does not do that, but broken boxes do."""
         self._ways[direction].swallow += size
 
+    def spoil(self, mischief: Mischief, *directions: Direction) -> None:
+        """Lose, repeat and cut short frames, from now on."""
+        if not self.framed:
+            raise UsageError("only a proxy made with framed=True knows frames")
+        for direction in directions or ("there", "back"):
+            self._ways[direction].mischief = mischief
+
     def heal(self) -> None:
         """Be an honest proxy again. What was held back goes on its way; what was swallowed is gone."""
         self.refusing, self._budget = False, None
         for way in self._ways.values():
-            way.delay, way.swallow = 0.0, 0
+            way.delay, way.swallow, way.mischief = 0.0, 0, HONEST
             way.open.set()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -133,23 +166,31 @@ class FaultProxy:
             return  # nobody is there
         ends = {here[1].transport, there[1].transport}
         self._live |= ends
+        spoiler = _Spoiler(self) if self.framed else None
         try:
             await asyncio.gather(
-                self._pump(here[0], there[1], self._ways["there"]),
-                self._pump(there[0], here[1], self._ways["back"]),
+                self._pump(here[0], there[1], self._ways["there"], spoiler),
+                self._pump(there[0], here[1], self._ways["back"], spoiler),
             )
         finally:
             for end in ends:
                 end.abort()
             self._live -= ends
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: _Way) -> None:
-        with contextlib.suppress(OSError):
+    async def _pump(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: _Way, spoiler: _Spoiler | None
+    ) -> None:
+        frames = Frames()
+        with contextlib.suppress(OSError, ProtocolError):
             while data := await reader.read(self._size()):
                 if way.delay:
                     await asyncio.sleep(way.delay)
                 await way.open.wait()
+                if spoiler:
+                    data = b"".join(spoiler.spoilt(frames.feed(data), way.mischief))
                 writer.write(self._allowed(way.left_of(data)))
+                if spoiler and spoiler.over:
+                    break
                 if self._budget == 0:
                     await asyncio.sleep(0)  # what was let through leaves first
                     self.reset()
@@ -166,6 +207,48 @@ class FaultProxy:
             data = data[: self._budget]
             self._budget -= len(data)
         return data
+
+
+class _Spoiler:
+    """What becomes of the frames of one connection."""
+
+    def __init__(self, proxy: FaultProxy) -> None:
+        self.proxy = proxy
+        self.over = False
+        """Whether something was lost without which the connection makes no sense any more."""
+        self.renewals: bool | None = None
+        """Whether it is for renewals; None until its first frame has told."""
+
+    def spoilt(self, bodies: Iterator[memoryview], mischief: Mischief) -> Iterator[bytes]:
+        for body in bodies:
+            if self.renewals is None:
+                self.renewals = _for_renewals(body)
+            whole = frame(bytes(body))
+            if mischief == HONEST:
+                yield whole
+                continue
+            kept = self._left_of(whole, mischief)
+            self.proxy.spoilt += kept != whole
+            yield kept
+            if self.over:
+                return
+
+    def _left_of(self, whole: bytes, mischief: Mischief) -> bytes:
+        draw = self.proxy._chance
+        if draw.random() < mischief.lose:
+            self.over = not self.renewals
+            return b""
+        if draw.random() < mischief.truncate:
+            self.over = True
+            return whole[: draw.randrange(1, len(whole))]
+        return 2 * whole if draw.random() < mischief.repeat else whole
+
+
+def _for_renewals(body: memoryview) -> bool:
+    try:
+        return msgspec.msgpack.decode(body, type=Hello).pulse
+    except msgspec.MsgspecError:
+        return False
 
 
 async def _dial(place: Address) -> Streams:

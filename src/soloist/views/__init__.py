@@ -6,20 +6,24 @@ frozen records, and what is to be done is put into `out`, in order. `docs/views.
 `Voter`     V1-V5  remembers views and promises; a majority of them decides, and a majority is a lease
 `Member`    M1-M7  lets callers in while its lease is good and no change of view is under way
 `Proposer`  P1-P4  makes the next view; any node may be one
+`Breaking`         an operator's wish to have a lock taken from its holder, and when that is done
 """
 
+from soloist.views.breaking import Breaking
 from soloist.views.effects import Activate, Dropped, Effect, Lost, Send, Store, VoteFile
 from soloist.views.member import Mail, Member
 from soloist.views.proposer import Proposer, VoterChange
-from soloist.views.view import Algorithm, Ballot, Holder, Lease, Node, View, Vote, fence
+from soloist.views.view import Algorithm, Ballot, Eviction, Holder, Lease, Node, View, Vote, fence
 from soloist.views.voter import Voter
 
 __all__ = [
     "Activate",
     "Algorithm",
     "Ballot",
+    "Breaking",
     "Dropped",
     "Effect",
+    "Eviction",
     "Holder",
     "Lease",
     "Lost",

@@ -56,6 +56,8 @@ class Lost(msgspec.Struct, frozen=True):
     """A hold is lost for good."""
 
     hold: Holder
+    broken: bool = False
+    """Whether somebody had it taken away; else there was no lease, or a view without it."""
 
 
 class Dropped(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ import msgspec
 from soloist.core import Message, UsageError
 from soloist.views.effects import Activate, Dropped, Effect, Lost, Send
 from soloist.views.messages import Ack, Bye, Decided, Fetch, Join, Prepare, Probe, Renew, Report
-from soloist.views.view import Holder, Incarnation, Node, View, VoterId, ordered
+from soloist.views.view import Eviction, Holder, Incarnation, Node, View, VoterId, evicted, ordered
 
 REMEMBERED = 8
 """Renewals whose sending time is remembered; an acknowledgement of an older one counts for nothing."""
@@ -45,6 +45,8 @@ class Member(msgspec.Struct, kw_only=True):
     """When the latest renewals were sent."""
     holds: dict[tuple[str, int], Holder] = {}
     """What is held here, by lock and slot."""
+    broken: tuple[Holder, ...] = ()
+    """What was taken away in this epoch."""
     askers: tuple[str, ...] = ()
     """Proposers that want to hear the report."""
     echoes: dict[VoterId, int] = {}
@@ -136,6 +138,7 @@ class Member(msgspec.Struct, kw_only=True):
         self.echoes[m.voter] = max(self.echoes.get(m.voter, 0), m.number)
         self.starts[m.voter] = max(self.starts.get(m.voter, 0), m.start)
         if m.promised and m.epoch == self.epoch:
+            self.let_go(m.evictions)
             self.wedge(now)
         elif m.epoch < self.epoch and self.view:
             self.say(sender, Decided(self.view))
@@ -161,7 +164,7 @@ class Member(msgspec.Struct, kw_only=True):
 
     def lose(self, hold: Holder) -> None:
         del self.holds[hold.lock, hold.slot]
-        self.out.append(Lost(hold))
+        self.out.append(Lost(hold, hold in self.broken))
         self.changed()
 
     def lose_all(self) -> None:
@@ -199,8 +202,15 @@ class Member(msgspec.Struct, kw_only=True):
                 self.say(sender, Decided(self.view))
         elif m.epoch == self.view.epoch + 1:
             self.askers = ordered((*self.askers, sender))
+            self.let_go(m.news.evictions)
             self.wedge(now)
             self.say(sender, self.report(now))
+
+    def let_go(self, evictions: tuple[Eviction, ...]) -> None:
+        """M4: what is to be broken is lost, for good, before anything is reported; or reported again without it."""
+        for hold in [hold for hold in self.holds.values() if evicted(hold, evictions)]:
+            self.broken = tuple(sorted((*self.broken, hold)))
+            self.lose(hold)
 
     def wedge(self, now: float) -> None:
         """M4: for good, until the next view: no caller is let in, no mail of the algorithms is sent or heard."""
@@ -211,12 +221,12 @@ class Member(msgspec.Struct, kw_only=True):
         """M4: the holds that are good now; asking about them may lose them."""
         if not self.valid(now):
             self.lose_all()
-        return Report(self.epoch, self.me, tuple(sorted(self.holds.values())))
+        return Report(self.epoch, self.me, tuple(sorted(self.holds.values())), self.broken)
 
     def changed(self) -> None:
         """A hold has ended: if that was reported otherwise, say so. Renewals say it, too."""
         if self.wedged:
-            report = Report(self.epoch, self.me, tuple(sorted(self.holds.values())))
+            report = Report(self.epoch, self.me, tuple(sorted(self.holds.values())), self.broken)
             for asker in self.askers:
                 self.say(asker, report)
 
@@ -248,7 +258,7 @@ class Member(msgspec.Struct, kw_only=True):
     def activate(self, view: View, now: float) -> None:
         """M5: holds that go on are inside; those that ended while wedged go in and out, for the view has them."""
         before, self.view, self.coming = self.view, view, None
-        self.wedged, self.askers = False, ()
+        self.wedged, self.askers, self.broken = False, (), ()
         if before and before.lease != view.lease:
             limit = now + view.lease.at_member
             self.worth = {voter: min(worth, limit) for voter, worth in self.worth.items()}

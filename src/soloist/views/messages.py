@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from soloist.core import Message
-from soloist.views.view import Ballot, Holder, Incarnation, Node, View, Vote, VoterId
+from soloist.views.view import Ballot, Eviction, Holder, Incarnation, Node, View, Vote, VoterId
 
 
 class Report(Message, frozen=True):
@@ -17,6 +17,8 @@ class Report(Message, frozen=True):
     epoch: int
     incarnation: Incarnation
     holds: tuple[Holder, ...]
+    broken: tuple[Holder, ...] = ()
+    """What it would hold as well, had that not been taken away."""
 
 
 def newest(report: Report, other: Report | None) -> Report:
@@ -48,6 +50,8 @@ class Ack(Message, frozen=True):
     promised: bool
     """Whether the voter has promised to help make the next view, so that members must wedge."""
     start: int = 0
+    evictions: tuple[Eviction, ...] = ()
+    """What must be lost before it is reported."""
 
 
 class Probe(Message, frozen=True):
@@ -58,6 +62,7 @@ class Probe(Message, frozen=True):
     epoch: int
     promised: bool
     start: int = 0
+    evictions: tuple[Eviction, ...] = ()
 
 
 class Poll(Message, frozen=True):
@@ -75,6 +80,7 @@ class News(msgspec.Struct, frozen=True, array_like=True):
     joiners: tuple[Node, ...] = ()
     cut: tuple[tuple[Incarnation, Incarnation], ...] = ()
     """Members (first) that complain of not hearing others (second)."""
+    evictions: tuple[Eviction, ...] = ()
 
 
 class Polled(Message, frozen=True):
@@ -162,6 +168,13 @@ class Dead(Message, frozen=True):
     proof: str = ""
 
 
+class Break(Message, frozen=True):
+    """BREAK: in the view after that of `epoch`, nobody shall hold what is listed here."""
+
+    epoch: int
+    evictions: tuple[Eviction, ...]
+
+
 Said = (
     Renew
     | Ack
@@ -179,5 +192,6 @@ Said = (
     | Join
     | Bye
     | Dead
+    | Break
 )
 """All of them, to decode what a peer sends."""

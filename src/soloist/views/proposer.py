@@ -29,7 +29,20 @@ from soloist.views.messages import (
     Stored,
     newest,
 )
-from soloist.views.view import Ballot, Holder, Incarnation, Lease, Node, View, VoterId, newcomers, ordered
+from soloist.views.view import (
+    Algorithm,
+    Ballot,
+    Eviction,
+    Holder,
+    Incarnation,
+    Lease,
+    Node,
+    View,
+    VoterId,
+    evicted,
+    newcomers,
+    ordered,
+)
 
 
 class VoterChange(msgspec.Struct, frozen=True, array_like=True):
@@ -57,12 +70,16 @@ class Proposer(msgspec.Struct, kw_only=True):
     change: VoterChange | None = None
     lease: Lease | None = None
     """Another lease for the next view, if it is to change."""
+    algorithms: tuple[Algorithm, ...] = ()
+    """What runs the locks of the next view, as every node that the proposer talks to has agreed; or as before."""
     promises: dict[VoterId, Promise] = {}
     polled: dict[VoterId, Polled] = {}
     reports: dict[Incarnation, Report] = {}
     gone: set[Incarnation] = set()
     joiners: dict[Incarnation, Node] = {}
     cut: set[tuple[Incarnation, Incarnation]] = set()
+    evictions: set[Eviction] = set()
+    """What is to be taken from its holders."""
     proposal: View | None = None
     """What ACCEPT asks for: one only at this ballot."""
     accepted: set[VoterId] = set()
@@ -117,9 +134,8 @@ class Proposer(msgspec.Struct, kw_only=True):
         if not self.view.is_quorum(self.polled):
             return False
         unfinished = self.reports or any(m.promised for m in self.polled.values())
-        return bool(
-            self.asked or unfinished or self.silent() or self.gone or self.newcomers() or self.cut_off()
-        )
+        wanted = self.asked or self.evictions
+        return bool(wanted or unfinished or self.silent() or self.gone or self.newcomers() or self.cut_off())
 
     def newcomers(self) -> list[Node]:
         """Joiners that nobody is in the way of. Who bears the name of a member waits until that one is out."""
@@ -129,7 +145,8 @@ class Proposer(msgspec.Struct, kw_only=True):
 
     def prepare(self) -> None:
         """P1: to voters and members, again and again until done or overtaken."""
-        news = News((), ordered(self.gone), tuple(self.joiners[inc] for inc in sorted(self.joiners)))
+        joiners = tuple(self.joiners[inc] for inc in sorted(self.joiners))
+        news = News((), ordered(self.gone), joiners, (), tuple(sorted(self.evictions)))
         for each in (*self.view.voters, *sorted(self.view.incarnations)):
             self.say(each, Prepare(self.epoch, self.ballot, self.asked, news))
 
@@ -164,16 +181,17 @@ class Proposer(msgspec.Struct, kw_only=True):
     def next_view(self) -> View | None:
         """P2: drop who said BYE or is proved dead, keep whose report is in hand, drop who is banned by a majority.
 
-        As long as there is a member of which nothing of that is true: wait.
+        As long as there is a member of which nothing of that is true: wait. A report with a hold that is to be broken is
+        none: whether it is lost only its member knows.
         """
         staying = [node for node in self.view.members if node.incarnation not in self.gone]
-        kept = [node for node in staying if node.incarnation in self.reports]
+        kept = [node for node in staying if self.has_reported(node.incarnation)]
         if any(node not in kept and not self.may_drop(node.incarnation) for node in staying):
             return None
         spared = self.spared({node.incarnation for node in kept})
         kept = [node for node in kept if node.incarnation not in spared]
         names = {node.name for node in kept}
-        joiners = [node for node in self.joiners.values() if node.name not in names]
+        joiners = self.understood([node for node in self.joiners.values() if node.name not in names], kept)
         members = tuple(sorted((*kept, *joiners)))
         if not members:
             return None
@@ -184,9 +202,24 @@ class Proposer(msgspec.Struct, kw_only=True):
             voters=self.next_voters(),
             members=members,
             holders=self.holders(kept),
+            broken=tuple(sorted(h for node in kept for h in self.reports[node.incarnation].broken)),
             lease=self.lease or self.view.lease,
+            algorithms=self.algorithms or self.view.algorithms,
+            protocol=min(node.newest for node in members),
         )
         return view if self.sound(view) else None
+
+    def understood(self, joiners: list[Node], kept: list[Node]) -> list[Node]:
+        """Those who speak the version that the members who stay talk in; if nobody stays, one that all of them do."""
+        if kept:
+            return [node for node in joiners if node.speaks(self.view.protocol)]
+        newest = min((node.newest for node in joiners), default=0)
+        return [node for node in joiners if node.speaks(newest)]
+
+    def has_reported(self, inc: Incarnation) -> bool:
+        """P2: what it holds is known, and nothing of it is to be broken."""
+        report = self.reports.get(inc)
+        return report is not None and not any(evicted(hold, self.evictions) for hold in report.holds)
 
     def may_drop(self, inc: Incarnation) -> bool:
         """P2: banned by every promise of some majority, which binds them until the next view."""
@@ -276,6 +309,7 @@ class Proposer(msgspec.Struct, kw_only=True):
             self.note(report)
         self.gone |= self.view.incarnations.intersection(news.gone)
         self.cut |= set(news.cut)
+        self.evictions |= set(news.evictions)
         for node in news.joiners:
             self.take_in(node)
 

@@ -30,6 +30,12 @@ class Node(msgspec.Struct, frozen=True, array_like=True, order=True):
     name: str
     incarnation: Incarnation
     address: str = ""
+    oldest: int = 1
+    newest: int = 1
+    """The versions of the protocol that it offers, from the first to the last."""
+
+    def speaks(self, protocol: int) -> bool:
+        return self.oldest <= protocol <= self.newest
 
 
 class Holder(msgspec.Struct, frozen=True, array_like=True, order=True):
@@ -42,6 +48,24 @@ class Holder(msgspec.Struct, frozen=True, array_like=True, order=True):
     """Which place it has; below 0 where the algorithm does not tell places apart, and then only a number of its own."""
     size: int = 1
     """How many places the lock has."""
+
+
+class Eviction(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """Somebody wants this lock taken from whoever holds it with a fence below that: later holders have nothing to fear."""
+
+    lock: str
+    below: int
+
+    def hits(self, hold: Holder) -> bool:
+        return hold.lock == self.lock and hold.fence < self.below
+
+
+NOBODY = Eviction("", 0)
+"""Hits no hold: it asks for the next view for its own sake."""
+
+
+def evicted(hold: Holder, evictions: Iterable[Eviction]) -> bool:
+    return any(eviction.hits(hold) for eviction in evictions)
 
 
 class Algorithm(msgspec.Struct, frozen=True, array_like=True, order=True):
@@ -93,8 +117,11 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     lease: Lease
     algorithms: tuple[Algorithm, ...] = ()
     protocol: int = 1
+    """The version in which its members talk: the highest that all of them offer."""
     counter: int = 0
     """Above which the fences of this epoch begin: not 0 only if the epoch was found by a clock, at a birth."""
+    broken: tuple[Holder, ...] = ()
+    """Holds that were taken from members which stay, when this view was made."""
 
     def __post_init__(self) -> None:
         if not self.voters or len(set(self.voters)) < len(self.voters):
@@ -145,9 +172,9 @@ class Vote(msgspec.Struct, frozen=True, array_like=True):
 
 
 def newcomers(view: View, joiners: Iterable[Node]) -> list[Node]:
-    """Those whose name no member of the view bears."""
+    """Those whose name no member of the view bears, and who understand its members."""
     names = {node.name for node in view.members}
-    return [node for node in joiners if node.name not in names]
+    return [node for node in joiners if node.name not in names and node.speaks(view.protocol)]
 
 
 def ordered(names: Iterable[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from soloist.views.messages import (
     Accept,
     Accepted,
     Ack,
+    Break,
     Bye,
     Dead,
     Decided,
@@ -32,7 +33,7 @@ from soloist.views.messages import (
     Stored,
     newest,
 )
-from soloist.views.view import Incarnation, Node, View, Vote, newcomers, ordered
+from soloist.views.view import Eviction, Incarnation, Node, View, Vote, newcomers, ordered
 
 
 class Heard(msgspec.Struct, frozen=True, array_like=True):
@@ -56,6 +57,8 @@ class Voter(msgspec.Struct, kw_only=True):
     joiners: dict[Incarnation, Node] = {}
     cut: dict[Incarnation, tuple[Incarnation, ...]] = {}
     """Whom each member has not heard for a lease."""
+    evictions: set[Eviction] = set()
+    """What somebody wants taken from its holders."""
     stopped: str = ""
     """Why this voter votes no more, if it does not."""
     out: list[Effect] = []
@@ -70,6 +73,7 @@ class Voter(msgspec.Struct, kw_only=True):
         Join: "join",
         Bye: "farewell",
         Dead: "farewell",
+        Break: "break_locks",
     }
 
     @classmethod
@@ -136,7 +140,8 @@ class Voter(msgspec.Struct, kw_only=True):
         if self.may_acknowledge(m, now):
             self.acknowledge(m, now)
             answer = Ack
-        self.say(sender, answer(self.file.voter, m.number, self.view.epoch, self.promised, self.file.start))
+        facts = (self.view.epoch, self.promised, self.file.start, tuple(sorted(self.evictions)))
+        self.say(sender, answer(self.file.voter, m.number, *facts))
 
     def may_acknowledge(self, m: Renew, now: float) -> bool:
         """Not banned, and after a promise only what brings the report: else a hung loop lives on.
@@ -220,6 +225,7 @@ class Voter(msgspec.Struct, kw_only=True):
             or self.gone & self.view.incarnations
             or newcomers(self.view, self.joiners.values())
             or self.cut
+            or self.evictions
         )
 
     # V3: votes.
@@ -253,6 +259,7 @@ class Voter(msgspec.Struct, kw_only=True):
         self.gone &= view.incarnations
         self.joiners = {inc: node for inc, node in self.joiners.items() if inc not in view.incarnations}
         self.cut = {}
+        self.evictions = set()
         self.store(msgspec.structs.replace(self.file, view=view, ballot=None, accepted=None, banned=()))
 
     # What binds nobody.
@@ -282,6 +289,15 @@ class Voter(msgspec.Struct, kw_only=True):
         if self.view and m.incarnation in self.view.incarnations:
             self.gone.add(m.incarnation)
 
+    def break_locks(self, sender: str, m: Break, now: float) -> None:
+        """Somebody wants locks broken. It may be forgotten, and is asked for again until a view shows that it was done."""
+        if self.view is None:
+            return
+        if m.epoch == self.view.epoch:
+            self.evictions |= set(m.evictions)
+        elif m.epoch < self.view.epoch:
+            self.say(sender, Decided(self.view))
+
     # Helpers.
 
     def news(self) -> News:
@@ -291,11 +307,13 @@ class Voter(msgspec.Struct, kw_only=True):
             ordered(self.gone),
             tuple(self.joiners[inc] for inc in sorted(self.joiners)),
             tuple(pairs),
+            tuple(sorted(self.evictions)),
         )
 
     def learn(self, news: News) -> None:
         assert self.view is not None
         self.gone |= self.view.incarnations.intersection(news.gone)
+        self.evictions |= set(news.evictions)
         self.joiners |= {
             node.incarnation: node for node in news.joiners if node.incarnation not in self.view.incarnations
         }

@@ -17,6 +17,7 @@ from soloist.net.link import handshake as hs
 from soloist.net.link.connection import HANDSHAKE_FRAME
 from soloist.net.link.handshake import Hello, Identity, Proof, Sorry, Welcome, Who, decode_greeting
 from soloist.net.link.tcp import STRANGERS
+from soloist.net.link.versions import Versions
 from soloist.net.link.wire import MAX_FRAME, VERSION, Batch, encode, frame
 from soloist.testing import connected, eventually, ports
 from tests.net.helpers import log_lines, run, split
@@ -83,7 +84,10 @@ class Stranger:
 async def bystanders() -> AsyncIterator[tuple[tuple[str, int], list[str]]]:
     """The address of c, while c and b go on using a lock that they share with nobody else."""
     with ports("a", "b", "c") as peers:
-        async with Node("b", peers, secret=SECRET) as b, Node("c", peers, secret=SECRET) as c:
+        async with (
+            Node("b", peers, secret=SECRET, algorithm="naimi-trehel") as b,
+            Node("c", peers, secret=SECRET, algorithm="naimi-trehel") as c,
+        ):
             await eventually(lambda: "c" in b.transport.connected())
             with log_lines() as lines:
                 yield split(peers, "c"), lines
@@ -120,7 +124,11 @@ def refused_after_proof(me: Identity) -> tuple[Sorry, list[str]]:
         (identity(cluster="other"), {}, "belongs to cluster 'other'"),
         (identity(node="c"), {}, "calls itself 'c', as we do"),
         (identity(), {"to": "b"}, "wants to talk to 'b'"),
-        (identity(), {"version": VERSION + 1}, f"speaks version {VERSION + 1}"),
+        (
+            identity(versions=Versions(VERSION + 1, VERSION + 2)),
+            {},
+            f"speaks versions {VERSION + 1} to {VERSION + 2} of the protocol, we speak version {VERSION}",
+        ),
     ],
 )
 def test_a_stranger_is_refused_with_one_line_on_both_sides(
@@ -246,7 +254,7 @@ def test_two_nodes_with_different_secrets_do_not_meet() -> None:
 def test_two_nodes_with_different_algorithms_do_not_meet() -> None:
     async def main() -> None:
         with ports("a", "b") as peers, log_lines() as lines:
-            async with Node("a", peers), Node("b", peers, algorithm="lamport"):
+            async with Node("a", peers, algorithm="naimi-trehel"), Node("b", peers, algorithm="lamport"):
                 await eventually(lambda: [line for line in lines if "runs naimi-trehel" in line])
 
     run(main())

@@ -20,7 +20,7 @@ import pytest
 from soloist.core import UsageError
 from soloist.net import AcquireTimeout, LockError, Node
 from soloist.net.link import shortcut
-from soloist.net.link.tcp import TcpTransport
+from soloist.net.link.tcp import LAST_RETRY, TcpTransport
 from soloist.net.link.wire import MAX_FRAME, Envelope
 from soloist.testing import FaultProxy, connected, eventually, ports, started, tcp_cluster
 from tests.net.helpers import LOOPS, Exclusion, Loop, assert_at_rest, log_lines, run
@@ -239,6 +239,35 @@ def test_a_peer_that_is_refused_is_one_line_however_often_it_tries(monkeypatch: 
     run(main())
 
 
+def test_a_peer_that_refuses_is_called_ever_more_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pauses are counted, not waited for."""
+    pauses: list[float] = []
+    sleep = asyncio.sleep
+
+    async def counted(delay: float) -> None:
+        task = asyncio.current_task()
+        if task and task.get_name() == "dial b":
+            pauses.append(delay)
+            delay = 0
+        await sleep(delay)
+
+    async def main() -> None:
+        with ports("a", "b") as peers, log_lines():
+            async with Node("b", peers) as b:
+                async with Node("a", peers) as a:
+                    await connected(a, b)
+                await eventually(lambda: b.missing() == ["a"])
+                monkeypatch.setattr(asyncio, "sleep", counted)
+                async with Node("a", peers):
+                    await eventually(lambda: len(pauses) >= 10)
+
+    run(main())
+    assert pauses[0] == 0
+    assert pauses == sorted(pauses)
+    assert all(after >= 2 * before for before, after in pairwise(pauses[:6]))
+    assert pauses[-1] == LAST_RETRY
+
+
 def test_what_cannot_be_read_breaks_the_lock_it_is_about_and_nothing_else() -> None:
     """It used to be sent again without end, since nothing that came after it could be acknowledged."""
 
@@ -413,7 +442,7 @@ def test_a_port_in_use_is_named() -> None:
     run(main())
 
 
-def test_a_socket_sends_at_once_and_connections_are_logged() -> None:
+def test_a_socket_sends_at_once_and_asks_who_is_silent_and_connections_are_logged() -> None:
     async def main() -> None:
         with log_lines(logging.INFO) as lines, ports("a", "b") as peers:
             async with Node("a", peers) as a, Node("b", peers) as b:
@@ -426,6 +455,10 @@ def test_a_socket_sends_at_once_and_connections_are_logged() -> None:
                     assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
                     if hasattr(socket, "TCP_USER_TIMEOUT"):
                         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 10_000
+                    assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+                    if hasattr(socket, "TCP_KEEPIDLE"):  # two hours, unless it is told
+                        idle = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+                        assert [sock.getsockopt(socket.IPPROTO_TCP, option) for option in idle] == [3, 2, 3]
             assert "a: connected to b" in lines
             assert "b: connected to a" in lines
 

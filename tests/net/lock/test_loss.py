@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from soloist.net import AcquireTimeout, LockLost, Node, NodeClosed
-from soloist.testing import memory_cluster, memory_nodes, started
+from soloist.net.member.gate import Gate
+from soloist.testing import eventually, memory_cluster, memory_nodes, started
 from tests.net.helpers import asked, assert_at_rest, run
 
 
@@ -183,3 +184,64 @@ def test_a_node_that_was_not_started_says_so() -> None:
     (node,) = memory_nodes("a")
     with pytest.raises(NodeClosed, match="not been started"):
         run(node.lock("x").acquire())
+
+
+def test_a_callback_that_fails_keeps_nobody_else_from_hearing(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        (node,) = memory_nodes("a")
+        await node.start()
+        first = await node.lock("x").acquire_or_raise(None)
+        second = await node.lock("y").acquire_or_raise(None)
+        told: list[str] = []
+        first.on_lost = lambda hold: told[3]  # type: ignore[assignment, return-value]
+        second.on_lost = lambda hold: told.append(hold.why)
+        await node.close()
+        assert first.lost.is_set()
+        assert told == ["'y' is lost: the node was closed"]
+
+    run(main())
+    assert "on_lost failed" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["lock", "rlock", "semaphore", "locks"])
+def test_a_loss_that_nobody_has_told_of_is_found_at_the_end(kind: str) -> None:
+    """The loop had no time to be told, after the process was stopped for example: the clock says so."""
+
+    async def main() -> None:
+        async with memory_cluster("a", lease=600) as (node,):
+            gate = node.table.door
+            assert isinstance(gate, Gate)
+            locks: dict[str, Any] = {
+                "lock": lambda: node.lock("x"),
+                "rlock": lambda: node.rlock("x"),
+                "semaphore": lambda: node.semaphore("x", 2, permits=2),
+                "locks": lambda: node.locks("x", "y"),
+            }
+            async with locks[kind]():
+                pass
+            clock = gate.clock
+            with pytest.raises(LockLost, match="its lease has run out"):
+                async with locks[kind]():
+                    gate.clock = lambda: clock() + 3600
+            gate.clock = clock
+            async with locks[kind]():
+                pass
+            await eventually(lambda: not node.holds, "nothing is held")
+
+    run(main())
+
+
+def test_several_locks_may_only_be_flagged() -> None:
+    async def body(node: Node, running: asyncio.Event) -> str:
+        done = ""
+        try:
+            async with node.locks("x", "y", on_lost="flag") as holds:
+                running.set()
+                await holds["x"].lost.wait()
+                await asyncio.sleep(0.01)  # nobody interrupts this
+                done = "to its end"
+        except LockLost:
+            return done
+        return "not lost"
+
+    assert in_a_body_that_loses(body).result() == "to its end"

@@ -21,6 +21,7 @@ from soloist.net.member.council import Council
 from soloist.net.member.membership import Membership
 from soloist.testing import Worker, Workers, ports, until
 from tests.net.helpers import run
+from tests.net.member.test_survival import fence_of
 
 FOR_EVER = 600.0
 LEASE = 2.0
@@ -47,34 +48,28 @@ async def fill_the_disk(worker: Worker) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
-def taken(workers: Workers, name: str, lock: str) -> int:
-    fence = workers.grab(name, lock)[lock]
-    assert isinstance(fence, int), fence
-    return fence
-
-
 def test_a_voter_whose_disk_is_full_votes_no_more_and_the_rest_goes_on() -> None:
     with Workers("abc", lease=FOR_EVER, before=listen) as workers:
-        kept = taken(workers, "b", "kept")
-        before = taken(workers, "c", "wanted")
+        kept = fence_of(workers, "b", "kept")
+        before = fence_of(workers, "c", "wanted")
         workers.do("b", fill_the_disk)
         workers.restart("c")
-        assert taken(workers, "a", "wanted") > before
+        assert fence_of(workers, "a", "wanted") > before
         (said,) = [line for line in workers.do("b", logged) if "votes no more" in line]
         assert "File too large" in said
         assert str(workers.folder / "b") in said
         assert workers.held("b") == {"kept": kept}
-        assert taken(workers, "b", "other")
+        assert fence_of(workers, "b", "other")
 
 
 def test_a_damaged_or_copied_vote_file_has_no_vote_but_its_node_is_a_member() -> None:
     with Workers("abc", lease=LEASE, before=listen) as workers:
-        before = taken(workers, "b", "wanted")
+        before = fence_of(workers, "b", "wanted")
         workers.kill("b")
         votes = workers.folder / "b" / "votes"
         votes.write_bytes(votes.read_bytes()[:-7])
         workers.restart("b")
-        after = taken(workers, "b", "wanted")
+        after = fence_of(workers, "b", "wanted")
         assert after > before
         assert [
             line for line in workers.do("b", logged) if "b does not vote" in line and "is damaged" in line
@@ -91,7 +86,7 @@ def test_a_damaged_or_copied_vote_file_has_no_vote_but_its_node_is_a_member() ->
 def test_nobody_is_born_while_a_vote_file_is_damaged() -> None:
     """What it says may be all that is left of an earlier life, whose fences were higher."""
     with Workers("abc", lease=FOR_EVER) as workers:
-        taken(workers, "b", "wanted")
+        fence_of(workers, "b", "wanted")
         for name in "abc":
             workers.kill(name)
             if name == "a":
@@ -171,6 +166,6 @@ def test_a_birth_that_a_crash_interrupts_goes_on(
         workers.restart("b")
         fences = []
         for name in "bca":
-            fences.append(taken(workers, name, "x"))
+            fences.append(fence_of(workers, name, "x"))
             workers.free(name, "x")
         assert fences == sorted(set(fences))

@@ -23,7 +23,7 @@ from soloist.net.member.renewal import Pulse
 from soloist.testing import crash, eventually, memory_cluster
 from soloist.views import Send, Store, View
 from soloist.views.messages import Accepted, Promise
-from tests.net.helpers import run
+from tests.net.helpers import run, with_a_lease
 from tests.net.member.test_membership import council, membership
 
 FOR_EVER = 600.0
@@ -112,12 +112,12 @@ async def a_hanging_loop_loses_nothing() -> None:
 
 async def validity_is_worked_out_when_it_is_asked_for() -> None:
     """M2: whoever has no lease has no lock, though nobody could tell the loop yet."""
-    async with memory_cluster("abc", lease=0.5) as (a, _, _):
+    async with memory_cluster("abc", lease=LEASE / 4) as (a, _, _):
         hold = await a.lock("x", on_lost="flag").acquire_or_raise(None)
         over = threading.Event()
         council(a).pulse.do(lambda: over.wait() and None)
         try:
-            await eventually(lambda: not hold.valid, "the lease runs out", seconds=3)
+            await eventually(lambda: not hold.valid, "the lease runs out", seconds=1.5 * LEASE)
         finally:
             over.set()
 
@@ -313,8 +313,13 @@ TEETH: list[tuple[Callable[[pytest.MonkeyPatch], None], Check]] = [
 @pytest.mark.parametrize(
     "check", sorted({check for _, check in TEETH}, key=str), ids=lambda each: each.__name__
 )
-def test_the_rule(check: Any) -> None:
-    run(check())
+def test_the_rule(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def so(lease: float) -> None:
+        monkeypatch.setitem(globals(), "LEASE", lease)
+        run(check(), 60)
+
+    leased = check in (a_hanging_loop_loses_nothing, validity_is_worked_out_when_it_is_asked_for)
+    with_a_lease(so, LEASE, *([6 * LEASE] if leased else []))
 
 
 @pytest.mark.parametrize(("mistake", "check"), TEETH, ids=lambda each: each.__name__)

@@ -9,10 +9,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from soloist.core import UsageError
 from soloist.net import LockLost, Node
+from soloist.net.link.wire import Batch, Envelope, encode
 from soloist.net.member import membership as module
 from soloist.net.member.council import Council
 from soloist.net.member.membership import Membership
@@ -214,3 +216,29 @@ def test_a_node_that_cannot_start_leaves_no_thread_behind() -> None:
         assert threading.active_count() == threads
 
     run(go())
+
+
+def test_a_node_that_was_left_out_hears_nothing_more_of_that_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was under way, behind a cut that has healed: it would begin a lock anew that others have carried over."""
+    instances: list[set[str]] = []
+    rejoin = Membership._rejoin
+
+    def late(self: Membership) -> None:
+        rejoin(self)
+        envelope = Envelope("lock:x", 1, self.board.table.epoch, 0, 0, 1, msgspec.Raw(encode([])))
+        self.board.receive("a", [Batch(1, 0, [envelope], [])])
+        instances.append(set(self.board.instances))
+
+    async def go() -> None:
+        monkeypatch.setattr(Membership, "_rejoin", late)
+        async with memory_cluster("abc", lease=FOR_EVER) as (a, b, c):
+            await a.lock("x").acquire_or_raise(None)
+            await b.lock("y").acquire_or_raise(None)
+            out = declare_dead(b, a, c)
+            await is_back(b, out, a)
+            assert instances == [set()]
+            assert await b.lock("z").acquire_or_raise(None)
+
+    with log_lines() as lines:
+        run(go())
+    assert not [line for line in lines if "was dropped" in line]

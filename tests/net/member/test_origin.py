@@ -67,6 +67,14 @@ def test_a_directory_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match=r"data_dir: .*file/x cannot be used: Not a directory"):
         DataDirectory(tmp_path / "file" / "x", "t", "a").open()
+    beside = tmp_path / "y" / "epoch.new"
+    beside.mkdir(parents=True)  # so that no file can be written there, not even by root
+    data = DataDirectory(tmp_path / "y", "t", "a")
+    with pytest.raises(UsageError, match=r"data_dir: .*y cannot be used: Is a directory"):
+        data.open()
+    beside.rmdir()
+    data.open()
+    data.close()
 
 
 async def one_fence(data_dir: Path | None) -> int:

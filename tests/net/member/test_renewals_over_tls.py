@@ -19,11 +19,11 @@ from soloist.net.link.handshake import Sorry, decode_greeting, hello
 from soloist.net.link.tcp import STRANGERS, TcpTransport
 from soloist.net.link.wire import Frames, encode, frame
 from soloist.testing import connected, eventually, ports, started
-from tests.net.helpers import LOOPS, Loop, log_lines, run, split
+from tests.net.helpers import LOOPS, Loop, log_lines, run, split, with_a_lease
 from tests.net.link.certificates import Authority
 from tests.net.link.test_handshake import Stranger, identity
 
-LEASE = 1.5
+LEASE, LONG_LEASE = 1.5, 12.0
 
 
 @pytest.fixture(scope="module")
@@ -40,23 +40,23 @@ def pulses(node: Node) -> set[str]:
 def test_a_hold_outlives_its_lease_and_the_sleep_of_all_loops(
     authority: Authority, loop: Loop, secret: str | None
 ) -> None:
-    async def main() -> None:
+    async def main(lease: float) -> None:
         with ports("a", "b", "c") as peers, log_lines() as lines:
             nodes = [
-                Node(name, peers, tls=authority.certificate(name), secret=secret, lease=LEASE)
+                Node(name, peers, tls=authority.certificate(name), secret=secret, lease=lease)
                 for name in peers
             ]
             async with started(nodes):
                 await connected(*nodes)
                 async with nodes[0].lock("x", timeout=20) as hold:
                     await eventually(lambda: all(len(pulses(node)) == 2 for node in nodes))
-                    time.sleep(2 * LEASE)
+                    time.sleep(2 * lease)
                     assert hold.valid
                 async with nodes[1].lock("x", timeout=20) as after:
                     assert after.fence > hold.fence
             assert lines == []
 
-    run(main(), 60, loop)
+    with_a_lease(lambda lease: run(main(lease), 90, loop), LEASE, LONG_LEASE)
 
 
 HOLDER = """
@@ -65,9 +65,9 @@ from soloist import Node
 from soloist.net import TLS
 
 async def main():
-    name, certificate, authority, *peers = sys.argv[1:]
+    lease, name, certificate, authority, *peers = sys.argv[1:]
     peers = dict(zip("abc", peers))
-    async with Node(name, peers, tls=TLS(certificate, authority), lease=1.5) as node:
+    async with Node(name, peers, tls=TLS(certificate, authority), lease=float(lease)) as node:
         async with node.lock("x") as hold:
             print(hold.fence, flush=True)
             await asyncio.sleep(3600)
@@ -77,13 +77,14 @@ asyncio.run(main())
 
 
 def test_after_a_killed_holder_the_next_one_comes_in(authority: Authority) -> None:
-    async def main() -> None:
+    async def main(lease: float) -> None:
         with ports("a", "b", "c") as peers, log_lines():
             theirs = authority.certificate("c")
-            words = [sys.executable, "-c", HOLDER, "c", theirs.certificate, theirs.authority, *peers.values()]
-            with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as holder:
+            words = [str(lease), "c", theirs.certificate, theirs.authority, *peers.values()]
+            command = [sys.executable, "-c", HOLDER, *words]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
                 try:
-                    nodes = [Node(each, peers, tls=authority.certificate(each), lease=LEASE) for each in "ab"]
+                    nodes = [Node(each, peers, tls=authority.certificate(each), lease=lease) for each in "ab"]
                     async with started(nodes):
                         assert holder.stdout
                         fence = int(await asyncio.to_thread(holder.stdout.readline))
@@ -93,7 +94,7 @@ def test_after_a_killed_holder_the_next_one_comes_in(authority: Authority) -> No
                 finally:
                     holder.kill()
 
-    run(main(), 60)
+    with_a_lease(lambda lease: run(main(lease), 90), LEASE, LONG_LEASE)
 
 
 def shake_hands(address: tuple[str, int], tls: TLS) -> tuple[socket.socket, Encrypted]:

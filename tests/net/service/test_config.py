@@ -9,7 +9,7 @@ import pytest
 from soloist.cli import main
 from soloist.core import UsageError
 from soloist.core.toml import line_of
-from soloist.net import TLS
+from soloist.net import TLS, Etcd
 from soloist.net.service.config import Config, load, parse
 
 GOOD = """\
@@ -44,7 +44,7 @@ def read(text: str) -> Config:
 def test_what_stands_at_the_top_is_for_all_and_a_node_may_differ() -> None:
     config = read(GOOD)
     assert (config.cluster, config.algorithm, config.locality) == ("orders", "ricart-agrawala", 2)
-    assert config.semaphore_algorithm == "raymond-k"
+    assert config.semaphore_algorithm is None
     assert config.shortcut
     assert not read("shortcut = false\n" + GOOD).shortcut
     a, b, c = (config.member(name) for name in "abc")
@@ -74,6 +74,16 @@ def test_a_config_makes_a_node(tmp_path: Path) -> None:
     assert (node.beginning.who.cluster, secret) == ("x", b"hush")
     assert node._data
     assert node._data.path.is_relative_to(tmp_path / "d")
+
+
+def test_etcd_with_and_without_certificates() -> None:
+    endpoints = ("https://10.0.0.7:2379", "https://10.0.0.8:2379")
+    listed = read("etcd = ['http://10.0.0.7:2379/']\ninsecure = true\n" + NODES)
+    assert listed.member("a").etcd == Etcd(("http://10.0.0.7:2379",))
+    assert listed.node("a").lease == 10
+    table = f"[etcd]\nendpoints = {list(endpoints)}\n[etcd.tls]\ncertificate = '{{name}}.pem'\nauthority = 'ca.pem'\n"
+    tls = TLS("/somewhere/a.pem", "/somewhere/ca.pem")
+    assert read(NODES + table).member("a").etcd == Etcd(endpoints, tls)
 
 
 NODES = '[nodes]\na = "127.0.0.1:7401"\n'
@@ -113,6 +123,12 @@ BAD = {
     NODES + "[tls]\ncertificate = 'x'\n": "cluster.toml:3: tls: has no authority",
     NODES + "b = '127.0.0.1:7401'\n": "cluster.toml:3: nodes.b: has the address of a, 127.0.0.1:7401",
     NODES + "b = '10.0.0.1:7401'\n": "cluster.toml:3: nodes.b: is not on this host, and a has neither tls nor secret_file",
+    "etcd = 'http://127.0.0.1:2379'\n" + NODES: "cluster.toml:1: etcd: should be a table or a list, not text",
+    "etcd = []\n" + NODES: "cluster.toml:1: etcd: etcd must be a list of URLs like",
+    "etcd = ['127.0.0.1:2379']\n" + NODES: "cluster.toml:1: etcd: '127.0.0.1:2379' is no endpoint of etcd; give a list",
+    "etcd = ['https://127.0.0.1:2379']\n" + NODES: "cluster.toml:1: etcd: endpoints of etcd with https need certificates",
+    "etcd.endpoints = ['http://127.0.0.1:2379']\n" + NODES: "cluster.toml:1: etcd: has no tls",
+    "etcd = ['http://127.0.0.1:2379']\nlease = 2.5\n" + NODES: "cluster.toml:2: lease: lease must be a whole number of seconds with etcd",
     'note = """\n[nodes]\n"""\n' + NODES: "cluster.toml:1: note: unknown key 'note'",
 }  # fmt: skip
 

@@ -537,7 +537,7 @@ def test_holds_are_lost_with_their_node_and_with_their_daemon() -> None:
             first = await client.acquire("x")
             await nodes[0].close()
             await first.lost.wait()
-            assert "the node has closed" in first.why
+            assert "the node was closed" in first.why
             with pytest.raises(NodeClosed, match="is closed"):
                 await client.acquire("y")
             await server.close()

@@ -94,6 +94,16 @@ def test_nobody_gets_the_lock_while_a_grandchild_of_a_stopped_runner_lives(pair:
         assert pair.finish(waiting)[:2] == (0, "")
 
 
+def test_what_runs_for_too_long_is_stopped_before_the_lock_is_free(pair: Cluster) -> None:
+    options = ("--name", "a", "--max-hold", "0.3", "--kill-after", "0.3")
+    with beating(pair, "long", *options, first=DEAF) as holder:
+        script = f"kill -0 {holder.beater} 2>/dev/null && echo overlap; true"  # type: ignore[attr-defined]
+        waiting = pair.start("run", "long", "--name", "b", "--", "sh", "-c", script)
+        code, _, err = pair.finish(holder)
+        assert (code, err) == (1, "soloist: sh held 'long' for longer than 0.3 s, and was stopped\n")
+        assert pair.finish(waiting)[:2] == (0, "")
+
+
 def test_a_daemon_that_is_killed_takes_grandchildren_along() -> None:
     with cluster("a") as found, beating(found, "x", "--kill-after", "0.3", first=DEAF) as holder:
         found.daemons["a"].kill()

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from soloist.check.views.parts import Slot, World, frozen, is_void, no_echo, plain_voter
 from soloist.check.views.setting import Kit, Setting
-from soloist.check.views.site import Site, Token
+from soloist.check.views.site import LOCK, Site, Token
 from soloist.core import Message
-from soloist.views import Effect, Proposer, Send, Voter
+from soloist.views import Effect, Node, Proposer, Send, View, Voter
 from soloist.views.messages import Dead, Decided, Fetch, Poll, Polled, Prepare, Report, Stored
 
 HOLDS = 0b111
@@ -91,6 +91,13 @@ class Book:
             for voter in range(self.n_voters)
             if self.whole and (renewing is None or self.names[site] in renewing)
         ]
+        self.first = View(
+            epoch=1,
+            voters=setting.voters,
+            members=tuple(Node(name, name) for name in setting.members),
+            lease=setting.lease,
+        )
+        self.breaking = self.kit.breaking.of((LOCK,), self.first)
         self.quiet = setting.rivals and setting.epochs == 2
         """Whether no decision is heard: where it is about one epoch only, that leaves more votes to go wrong."""
         self.eager = setting.renewals == "none" and setting.tries == 1

@@ -19,7 +19,7 @@ from soloist.check.views.slot_moves import SlotMoves
 from soloist.check.views.voter_moves import VoterMoves
 from soloist.check.views.words import describe
 from soloist.check.views.world_moves import WorldMoves, is_over
-from soloist.views import Holder, Node, View, VoteFile, Voter, fence
+from soloist.views import Holder, Node, VoteFile, Voter, fence
 from soloist.views.messages import Decided
 from soloist.views.voter import Heard
 
@@ -33,13 +33,11 @@ class Model(VoterMoves, SiteMoves, SlotMoves, WorldMoves):
 
     def _initial(self) -> int:
         """Everybody in the first epoch, just heard by all voters; the token rests at the first member."""
-        setting = self.setting
-        nodes = tuple(Node(name, name) for name in setting.members)
-        view = View(epoch=1, voters=setting.voters, members=nodes, lease=setting.lease)
+        setting, view = self.setting, self.first
         state = 0
         for name in setting.voters:
             file = VoteFile(cluster="c", voter=name, view=view, start=1)
-            heard = {node.incarnation: Heard(0, 0) for node in nodes}
+            heard = {node.incarnation: Heard(0, 0) for node in view.members}
             state += self.value(self.place[name], self.kit.voter(file=file, heard=heard))
         for name in setting.spare_voters:
             state += self.value(self.place[name], self.kit.voter(file=VoteFile(cluster="c", voter=name)))

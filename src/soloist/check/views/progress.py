@@ -13,8 +13,8 @@ from soloist.check.views.model import Model
 from soloist.check.views.parts import copied, later_site, later_voter
 from soloist.check.views.site import LOCK, Site, Token
 from soloist.views import Ballot, Node, Proposer, Send, View, Voter
-from soloist.views.messages import Dead
-from soloist.views.view import ordered
+from soloist.views.messages import Dead, Prepare, Report
+from soloist.views.view import evicted, ordered
 
 ROUNDS = 40
 """Ticks until somebody must have got in: several leases, and several changes of view."""
@@ -81,12 +81,17 @@ class Calm:
 
     def use(self, site: Site) -> bool:
         """Release what is held, go if that is the wish, and enter if possible."""
-        if site.member.holds:
-            site.member.holding(LOCK, 0, 0)
+        if site.member.holds and site.member.holding(LOCK, 0, 0) and not self.stays(site):
             site.member.release(LOCK, 0, 0)
         site.member.farewell()
         self.collect(site.member.me, site.follow())
         return site.enter() is not None
+
+    def stays(self, site: Site) -> bool:
+        """Whether it keeps for ever what it had at the start."""
+        breaking = self.model.breaking
+        had = any(evicted(hold, breaking.evictions) for hold in site.member.holds.values())
+        return had and site.member.node.name in self.model.setting.stuck
 
     def newest(self) -> View:
         views = [voter.view for voter in self.voters.values() if voter.view]
@@ -101,6 +106,9 @@ class Calm:
             for letter in self.dead:
                 self.proposer.receive("", letter.message)
         self.age += 1
+        if self.model.setting.breakers:
+            for voter in self.voters:
+                self.letters.append(Letter(voter, "", self.model.breaking.ask(self.newest())))
         proposer = self.proposer
         proposer.poll()
         self.deliver()
@@ -144,7 +152,14 @@ class Calm:
             site.member.receive(sender, message, 0)
 
     def collect(self, sender: str, effects: list[Any]) -> None:
-        self.letters += [Letter(e.to, sender, e.message) for e in effects if isinstance(e, Send)]
+        self.letters += [
+            Letter(e.to, sender, e.message) for e in effects if isinstance(e, Send) and not self.unheard(e)
+        ]
+
+    def unheard(self, send: Send) -> bool:
+        """Where proposers and members do not hear each other."""
+        wedge = isinstance(send.message, Prepare) and send.to in self.sites
+        return self.model.setting.relayed and (wedge or isinstance(send.message, Report))
 
 
 def progresses(model: Model, state: int) -> bool:

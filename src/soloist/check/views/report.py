@@ -17,6 +17,7 @@ PROPERTIES = {
     "fence": "a fence was given that is not above all fences before",
     "view": "two different views were decided for one epoch",
     "carry-over": "a view was decided that forgets a hold which is good at that moment",
+    "break": "a lock is said to be broken while a hold that was to be taken away is good",
     "progress": "from here nobody who is alive gets in, although nothing bad happens any more",
 }
 """What is judged in every setting, and what it means if it is broken."""

@@ -8,7 +8,7 @@ import msgspec
 
 from soloist.check.views.site import Site
 from soloist.core import unknown
-from soloist.views import Lease, Member, Proposer, Voter, VoterChange
+from soloist.views import Breaking, Lease, Member, Proposer, Voter, VoterChange
 
 
 class Kit(msgspec.Struct, frozen=True):
@@ -18,6 +18,7 @@ class Kit(msgspec.Struct, frozen=True):
     member: type[Member] = Member
     proposer: type[Proposer] = Proposer
     site: type[Site] = Site
+    breaking: type[Breaking] = Breaking
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +69,10 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     leaves: tuple[str, ...] = ()
     """Members that may leave, at any time."""
     hangs: int = 0
+    breakers: tuple[str, ...] = ()
+    """Proposers that know from the start that the lock is to be taken from whoever holds it in the first epoch."""
+    stuck: tuple[str, ...] = ()
+    """Members that never let go by themselves once nothing bad happens any more."""
     relayed: bool = False
     """Proposers and members do not hear each other: wedge and reports travel by renewals and promises."""
     passing: bool = True
@@ -336,6 +341,50 @@ ALL = (
         crashes=1,
         ticks=0,
         size="large",
+    ),
+    Setting(
+        name="breaks",
+        says="1 voter, a member inside that is to lose the lock, a rival that does not know; 3 epochs, 2 ticks",
+        ticks=2,
+        proposers=("p", "q"),
+        breakers=("p",),
+        stuck=("a",),
+        tries=1,
+        ballots=2,
+        epochs=3,
+        inside=True,
+        entries=(0, 1),
+        renewing=("a",),
+        passing=False,
+        size="large",
+    ),
+    Setting(
+        name="breaks-three",
+        says="3 voters, a member inside that is to lose the lock, a rival that does not know; a tick",
+        voters=THREE,
+        lease=Lease(1, 0),
+        ticks=1,
+        proposers=("p", "q"),
+        breakers=("p",),
+        stuck=("a",),
+        tries=1,
+        ballots=2,
+        members=("a",),
+        known=("c",),
+        inside=True,
+        entries=(0,),
+        renewals="none",
+    ),
+    Setting(
+        name="breaks-unheard",
+        says="1 voter, proposer and members do not hear each other: the wish to break travels by answers to renewals",
+        relayed=True,
+        again=True,
+        breakers=("p",),
+        stuck=("a",),
+        inside=True,
+        entries=(0, 1),
+        passing=False,
     ),
     Setting(
         name="deaf",

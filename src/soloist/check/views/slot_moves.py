@@ -27,6 +27,7 @@ class SlotMoves(Book):
             ballot=Ballot(after.tries, slot.id),
             asked=True,
             change=self.setting.changes.get(after.base.epoch + 1),
+            evictions=set(self.breaking.evictions if slot.id in self.setting.breakers else ()),
             joiners={name: Node(name, name) for name in self.setting.known if name not in members},
         )
         after.proposer.prepare()

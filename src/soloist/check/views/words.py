@@ -33,7 +33,8 @@ def describe(message: Message) -> str:
         case Report():
             return f"REPORT of epoch {message.epoch}, {_holds(message.holds)}"
         case Prepare():
-            return f"PREPARE of epoch {message.epoch}, ballot {message.ballot.round}"
+            breaks = ", which breaks the lock" if message.news.evictions else ""
+            return f"PREPARE of epoch {message.epoch}, ballot {message.ballot.round}{breaks}"
         case Promise():
             banned = f", banning {', '.join(message.banned)}" if message.banned else ""
             return f"PROMISE of epoch {message.epoch}, ballot {message.ballot.round}{banned}"

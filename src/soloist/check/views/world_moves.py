@@ -12,6 +12,7 @@ from soloist.check.views.book import ABLE, HELD, LAST, OPEN, Book
 from soloist.check.views.parts import World, copied, later_site, later_voter
 from soloist.check.views.site import Site
 from soloist.views import Voter
+from soloist.views.view import evicted
 
 
 class WorldMoves(Book):
@@ -65,12 +66,18 @@ class WorldMoves(Book):
             return change
 
     def _carried(self, state: int, wish: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A decision that forgets a hold that is good, somewhere, now: two would hold before long."""
+        """A decision that forgets a hold that is good, somewhere, now: two would hold before long.
+
+        Or after which it is said that a lock was broken, while somebody still holds it.
+        """
         if wish[0] != "decided":
             return wish
         good = [site for site in (self.part(state, place) for place in self.sites) if site.good()]
         holds = {hold for site in good for hold in site.member.holds.values()}
-        return wish if holds.issubset(wish[1].holders) else ("forgotten",)
+        if not holds.issubset(wish[1].holders):
+            return ("forgotten",)
+        claimed = self.setting.breakers and self.breaking.done(wish[1])
+        return ("unbroken",) if claimed and any(evicted(h, self.breaking.evictions) for h in holds) else wish
 
 
 def is_over(state: int, rivals: bool) -> bool:
@@ -97,6 +104,8 @@ def _happen(world: World, wish: tuple[Any, ...]) -> World | None:
             return replace(world, decided=(*world.decided, view))
         case ("forgotten",):
             return replace(world, wrong="carry-over")
+        case ("unbroken",):
+            return replace(world, wrong="break")
         case (what,):
             field = {
                 "tick": "ticks",

@@ -13,9 +13,9 @@ from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Answer, LockState, Question
 
 MOST_STATES = 200
-"""In one answer, so that it fits into a frame."""
+"""States in one answer, so that it fits into a frame."""
 ASK_SECONDS = 1.0
-"""How long is waited for answers."""
+"""Seconds that answers are waited for."""
 
 
 class Inspection(msgspec.Struct, frozen=True):

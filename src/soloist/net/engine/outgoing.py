@@ -13,15 +13,15 @@ from soloist.net.link.wire import Control, Envelope
 HIGH_WATER = 8 * 1024 * 1024
 """Bytes that a peer may leave unacknowledged before new requests wait."""
 MOST_ENVELOPES = 256
-"""In one batch: with names and tokens of any sane length it fits into a frame."""
+"""Envelopes in one batch: with names and tokens of any sane length it fits into a frame."""
 EAGER = 2
-"""How often in a row callers are not made to wait: for a release, and the request of whoever asks again.
+"""Times in a row that callers are not made to wait: for a release, and the request of whoever asks again.
 
 What callers say first leaves at once, the rest together at the end of this turn of the loop. So a lock is handed
 over without delay, and whoever uses many locks at a time still sends few batches.
 """
 ROOM_SECONDS = 0.01
-"""How often a peer that is far behind is looked at."""
+"""Seconds between two looks at a peer that is far behind."""
 
 
 @dataclass(slots=True)

@@ -91,7 +91,7 @@ class Switchboard:
 
     def lose(self, lock: str, fence: int, why: str) -> None:
         """A hold is good no longer: its body is told, and its place goes back to the algorithm."""
-        for hold in [hold for hold in self.table.holds.get(lock, ()) if hold.has(fence)]:
+        for hold in [hold for hold in self.table.holds.get(lock, ()) if fence in hold.fences]:
             hold.lose(why)
         if instance := self.instances.get(lock):
             for ticket in [each for each in instance.inside.values() if each.fence == fence]:
@@ -135,7 +135,7 @@ class Switchboard:
             return False
         instance = self.instances.get(lock)
         if instance is None or instance.inside.get(ticket.site) is not ticket:
-            ticket.released = True  # of an epoch that is over; the hold was not carried into this one
+            ticket.released = ticket.lost = True  # of an epoch that is over: it was not carried into this one
             return False
         instance.release(ticket)
         if self.turns.roused:

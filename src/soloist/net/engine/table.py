@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from soloist.algorithms import Card
 from soloist.core import Process
+from soloist.net.cards import of_view
 from soloist.net.engine.instance import Asleep, Instance, fresh
 from soloist.net.engine.layout import Layout
 from soloist.net.engine.ticket import Caller, CallLater, Door, Effects, Terms, Ticket
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
     from soloist.net.hold import Hold
 
 MOST_SITES = 2000
-"""Of one semaphore, over all nodes: each permit is a site at every node, and each site keeps something of all others."""
+"""Sites of one semaphore, over all nodes: each permit is a site at every node, and each site keeps something of all others."""
 MOST_AWAKE = 1000
 """Locks that are kept ready for use before those that nobody uses are packed."""
+MOST_ASLEEP = 100_000
+"""Names that are kept packed before the next view is asked for, with which those vanish that nobody uses."""
 
 
 class Table:
@@ -63,6 +66,8 @@ class Table:
         self._seated: dict[tuple[str, int], Ticket] = {}
         """Those of our callers who were inside then, by lock and fence."""
         self._most_awake = MOST_AWAKE
+        self.crowded: Callable[[], None] = lambda: None
+        """Called when too many names are packed; and again, while there are."""
 
     @property
     def most_permits(self) -> int:
@@ -92,7 +97,7 @@ class Table:
 
     def activate(self, view: View, inside: Iterable[Caller] = ()) -> None:
         """From now on there are locks, and these are the members. Those are inside whose holds it carries over."""
-        self.view, self.epoch = view, view.epoch
+        self.view, self.epoch, self.cards = view, view.epoch, of_view(view, self.cards)
         self.names = sorted(member.name for member in view.members)
         self.me = self.names.index(self.node)
         self.terms = Terms(self.effects, view.epoch, self.locality, self.call_later, self.door)
@@ -171,6 +176,8 @@ class Table:
                 self.asleep[lock] = asleep
                 del self.instances[lock]
         self._most_awake = max(MOST_AWAKE, 2 * len(self.instances))
+        if len(self.asleep) > MOST_ASLEEP:
+            self.crowded()
 
     # Who has what.
 

@@ -18,10 +18,10 @@ LONG_ASIDE, STAY_SECONDS = 0.001, 1.0
 """Seconds. If stepping aside takes longer than the first, others want the processor as well, and it is not done again
 for the second."""
 TURN_SECONDS = 0.005
-"""How long callers who find their lock here may go on before the loop has a turn, whatever there is to read: whoever
+"""Seconds that callers who find their lock here may go on before the loop has a turn, whatever there is to read: whoever
 connects, whoever is dialled and whatever a timer is for needs turns, too."""
 LISTEN_TURNS = 4
-"""How many turns of the loop what has arrived may take to be read; two are the rule."""
+"""Turns of the loop that may pass until what has arrived is read; two are the rule."""
 
 
 class Turns:

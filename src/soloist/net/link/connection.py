@@ -184,7 +184,7 @@ class Connection(asyncio.BufferedProtocol):
         elif self.theirs and self.ours and isinstance(said, Proof) and not self.proven:
             handshake.check_proof(self.owner.identity, self.ours, self.theirs, said)
             self.proven = True
-            self._let_in(self.ours, self.theirs)
+            self._admit(self.ours, self.theirs)
         elif self.proven and self.dialled and isinstance(said, Welcome):
             self._opened()
         else:
@@ -213,7 +213,7 @@ class Connection(asyncio.BufferedProtocol):
         tls: ssl.SSLObject | None = self.wire.get_extra_info("ssl_object")
         return tls
 
-    def _let_in(self, ours: Hello, theirs: Hello) -> None:
+    def _admit(self, ours: Hello, theirs: Hello) -> None:
         """It is who it says. The dialler is told what the other thinks of it; a difference both find by themselves."""
         known = theirs.who.node in self.owner.peers
         refusal = self.owner.meeting.refusal(theirs.who) if known else None
@@ -288,6 +288,7 @@ class Connection(asyncio.BufferedProtocol):
             self.owner.warn(f"closed the connection to {self._who()}: {why}")
             self.hang_up()
             return
+        self.owner.refused += bool(name)
         if self.proven and name in self.owner.peers:
             self.owner.trouble(name, why, mismatch)
         else:

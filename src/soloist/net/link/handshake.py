@@ -14,9 +14,12 @@ from collections.abc import Collection
 
 import msgspec
 
+from soloist.algorithms import CATALOGUE
+from soloist.algorithms.source import source_digest
 from soloist.core import ProtocolError
+from soloist.net.link.versions import Versions
 from soloist.net.link.will import Will
-from soloist.net.link.wire import VERSION, encode
+from soloist.net.link.wire import encode
 
 
 class Who(msgspec.Struct, frozen=True, array_like=True):
@@ -43,10 +46,21 @@ class Who(msgspec.Struct, frozen=True, array_like=True):
     """Whether other processes use its locks: these go on when it has ended."""
     will: str = ""
     """The hash of what its sentinel will reveal when it is dead; empty if there is none."""
+    versions: Versions = Versions()
+    """Of the protocol that it offers."""
+    protocol: int = 0
+    """The version that its view names; 0 without one."""
+    digests: tuple[str, str] = ("", "")
+    """Of the source of its algorithms; empty where there is none to be read."""
+    named: tuple[bool, bool] = (True, True)
+    """Whether it was told which algorithms to run, or is bound to them by a view; else it takes what others have."""
+    engine: str = ""
+    """What decides on who is a member, if it is not the voters among the nodes."""
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):
     version: int
+    """The newest that the sender offers."""
     who: Who
     to: str
     """Whom the sender believes it is talking to; empty while it does not know."""
@@ -98,14 +112,13 @@ def incarnation() -> str:
 
 
 def hello(me: Identity, to: str, met: str, received: int, pulse: bool = False) -> Hello:
-    return Hello(VERSION, me.who, to, met, received, nonce(), pulse)
+    return Hello(me.who.versions.newest, me.who, to, met, received, nonce(), pulse)
 
 
 def check_hello(me: Who, theirs: Hello, expected: str | None) -> None:
     """Raise if this cannot be a peer of ours; before it is known who it is."""
     who = theirs.who
-    if theirs.version != VERSION:
-        raise Mismatch(f"it speaks version {theirs.version} of the protocol, we speak {VERSION}")
+    agreed(me, who)
     if who.cluster != me.cluster:
         raise Mismatch(f"it belongs to cluster {who.cluster!r}, we belong to {me.cluster!r}")
     if who.node == me.node:
@@ -116,18 +129,61 @@ def check_hello(me: Who, theirs: Hello, expected: str | None) -> None:
         raise ProtocolError(f"it wants to talk to {theirs.to!r}, we are {me.node!r}")
 
 
+def agreed(me: Who, theirs: Who) -> int:
+    """Which version of the protocol a link uses."""
+    version = me.versions.common(theirs.versions)
+    if version is None:
+        raise Mismatch(f"it speaks {theirs.versions} of the protocol, we speak {me.versions}")
+    return version
+
+
 def check_config(me: Who, theirs: Who) -> None:
     """Raise if that node, which is known to be who it says, is configured otherwise than we are."""
-    if theirs.algorithm != me.algorithm:
-        raise Mismatch(f"{theirs.node!r} runs {theirs.algorithm}, {me.node!r} runs {me.algorithm}")
+    for one, other in ((me, theirs), (theirs, me)):
+        if one.protocol and one.protocol not in other.versions:
+            raise Mismatch(
+                f"the cluster uses version {one.protocol} of the protocol, {other.node!r} speaks {other.versions}"
+            )
+    check_algorithms(me, theirs)
     if theirs.lease != me.lease:
         raise Mismatch(f"{theirs.node!r} runs {_lease(theirs)}, {me.node!r} runs {_lease(me)}")
+    if theirs.engine != me.engine:
+        raise Mismatch(f"{theirs.node!r} runs {_engine(theirs)}, {me.node!r} runs {_engine(me)}")
     if theirs.members != me.members:
         raise Mismatch(difference(me, theirs))
 
 
+def check_algorithms(me: Who, theirs: Who) -> None:
+    """Raise if they cannot run the same: who was not told which takes what the other has, if it has that, too."""
+    ours, others = me.algorithm.split(), theirs.algorithm.split()
+    for kind in range(2):
+        if ours[kind] != others[kind]:
+            if me.named[kind] and theirs.named[kind]:
+                raise Mismatch(f"{theirs.node!r} runs {theirs.algorithm}, {me.node!r} runs {me.algorithm}")
+            mine = source_of(others[kind]) if theirs.named[kind] else ""
+        else:
+            mine = me.digests[kind]
+        if mine is None:
+            raise Mismatch(f"{theirs.node!r} runs {others[kind]}, which {me.node!r} does not have")
+        if mine and theirs.digests[kind] and mine != theirs.digests[kind]:
+            raise Mismatch(
+                f"{theirs.node!r} runs {others[kind]} of another source than {me.node!r}; install the same on both"
+            )
+
+
+def source_of(algorithm: str) -> str | None:
+    """The digest of an algorithm's source, as far as it is at hand; None if there is no such algorithm here."""
+    if algorithm not in CATALOGUE:
+        return None
+    return source_digest(CATALOGUE[algorithm].process)
+
+
 def _lease(who: Who) -> str:
     return f"with a lease of {who.lease:g} s" if who.lease else "without a lease"
+
+
+def _engine(who: Who) -> str:
+    return f"with {who.engine}" if who.engine else "without etcd"
 
 
 def difference(me: Who, theirs: Who) -> str:

@@ -23,7 +23,7 @@ from soloist.core import ProtocolError, UsageError
 from soloist.net.link import shortcut as shortcuts
 from soloist.net.link.ciphered import Ciphered
 from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection, printable
-from soloist.net.link.handshake import Hello, Identity
+from soloist.net.link.handshake import Hello, Identity, agreed
 from soloist.net.link.porch import Porch, Visitor
 from soloist.net.link.pulses import Pulses
 from soloist.net.link.security import TLS, Address
@@ -111,6 +111,8 @@ class TcpTransport:
         self.on_will: Callable[[str], None] = lambda will: None
         """Called with the hash of each will that is heard, from anybody: see `soloist.net.link.will`."""
         self.meeting: Meeting
+        self.refused = 0
+        """Nodes that said who they are and were not let in, each time."""
         self.warned: dict[str, float] = {}
         """What was logged, and when."""
         self.servers: list[asyncio.Server | Porch] = []
@@ -321,7 +323,8 @@ class TcpTransport:
         with contextlib.suppress(AttributeError, OSError, ValueError):  # it is a help, and no more
             self.readable.register(connection.socket, select.POLLIN)
         connection.resume_writing()
-        log.info("%s: connected to %s", self.name, peer.name)
+        version = agreed(self.identity.who, who)
+        log.info("%s: connected to %s", self.name, peer.name, extra={"protocol": version})
         self.meeting.met(who)
         self.pulses.wanted(peer)
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from soloist.core import UsageError
 from soloist.net.link.cipher import Cipher
-from soloist.net.link.handshake import Mismatch, Who, check_config
+from soloist.net.link.handshake import Mismatch, Who, agreed, check_config
 from soloist.net.link.wire import Batch, Control, Envelope, decode_batch, encode
 
 Receive = Callable[[str, list[Batch]], None]
@@ -194,6 +194,7 @@ def introduce(one: MemoryTransport, other: MemoryTransport) -> None:
         return  # they do not look for each other
     why, mismatch = None, False
     try:
+        agreed(ours, theirs)
         check_config(ours, theirs)
         why = one.meeting.refusal(theirs) or other.meeting.refusal(ours)
     except Mismatch as error:

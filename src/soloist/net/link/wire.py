@@ -17,7 +17,7 @@ from soloist.core import ProtocolError
 
 VERSION = 3
 MAX_FRAME = 4 * 1024 * 1024
-"""No honest peer sends more in one turn: a longer frame closes the connection."""
+"""Bytes. No honest peer sends more in one turn: a longer frame closes the connection."""
 
 _LENGTH = struct.Struct(">I")
 length_bytes, length_of = _LENGTH.pack, _LENGTH.unpack_from

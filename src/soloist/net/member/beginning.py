@@ -8,12 +8,14 @@ from collections.abc import Callable
 
 import msgspec
 
+from soloist.net.cards import agreed_algorithms
 from soloist.net.engine.ticket import Caller, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Who
 from soloist.net.link.wire import Control, Envelope, Muster
 from soloist.net.member.birth import Birth, Newborn
+from soloist.views import View
 
 log = logging.getLogger("soloist.net")
 
@@ -27,6 +29,8 @@ class Beginning:
         self.who = who
         self.birth = Birth(who.node, who.members, Newborn(who.incarnation, who.origin))
         self.say, self._born = say, born
+        self.known: dict[str, Who] = {}
+        """Those whom we have met, as they were then."""
         self.failure = ""
         """Why it cannot begin although all have met."""
         self.callers: list[Caller] = []
@@ -46,6 +50,7 @@ class Beginning:
         return self.birth.refusal(theirs.node, Newborn(theirs.incarnation, theirs.origin))
 
     def met(self, theirs: Who) -> None:
+        self.known[theirs.node] = theirs
         self.troubles.pop(theirs.node, None)
         self.mismatches.pop(theirs.node, None)
         self.birth.meet(theirs.node, Newborn(theirs.incarnation, theirs.origin))
@@ -76,6 +81,10 @@ class Beginning:
         """Who votes on who is a member, and whether it is heard."""
         return {}
 
+    def lease_left(self) -> float | None:
+        """Seconds until nobody is let in any more, unless the lease is renewed; None if there is none."""
+        return None
+
     async def leave(self) -> None:
         """The node is closed."""
 
@@ -90,6 +99,20 @@ class Beginning:
         """Fences of earlier epochs are known of; before anybody is met."""
         self.who = msgspec.structs.replace(self.who, origin=max(origin, self.who.origin))
         self.birth = Birth(self.who.node, self.who.members, Newborn(self.who.incarnation, self.who.origin))
+
+    def newborn(self) -> View:
+        """What has been born, with what all have in common: everybody makes the same."""
+        company = {**self.known, self.who.node: self.who}
+        born = self.birth.view()
+        members = [
+            msgspec.structs.replace(node, oldest=versions.oldest, newest=versions.newest)
+            for node in born.members
+            if (versions := company[node.name].versions)
+        ]
+        protocol = min(node.newest for node in members)
+        return msgspec.structs.replace(
+            born, members=tuple(members), protocol=protocol, algorithms=agreed_algorithms(company)
+        )
 
     def end(self) -> tuple[list[Caller], list[tuple[str, Envelope]]]:
         """Callers and mail need not be kept here any longer: this is what there is."""

@@ -10,7 +10,7 @@ import random
 
 from soloist.net.member.hearing import Hearing
 from soloist.net.member.parcel import node_of
-from soloist.views import Ballot, Proposer, View, Voter
+from soloist.views import Algorithm, Ballot, Proposer, View, Voter
 
 RANK_SECONDS = 0.15
 """How much longer each further voter waits before it proposes, too."""
@@ -27,6 +27,8 @@ class Canvass:
         self.round = 0
         self.since: float | None = None
         """When we saw a reason."""
+        self.algorithms: tuple[Algorithm, ...] = ()
+        """What the next view is to run, if we know."""
         self.patience = 0
         self.prepared = False
         """Whether our proposer has asked everybody to wedge."""
@@ -60,7 +62,7 @@ class Canvass:
     def _propose(self, voter: Voter, view: View, me: str) -> None:
         ballot = voter.file.ballot
         self.round = max(self.round, ballot.round if ballot else 0) + 1
-        self.proposer = Proposer(view=view, ballot=Ballot(self.round, me))
+        self.proposer = Proposer(view=view, ballot=Ballot(self.round, me), algorithms=self.algorithms)
         self.patience = PATIENT_BEATS + random.randrange(PATIENT_BEATS)
         self.prepared = False
         self.proposer.poll()

@@ -15,8 +15,11 @@ from typing import Any, Protocol
 from soloist.core import Message, ProtocolError
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.wire import encode
+from soloist.net.member.absence import Absence
 from soloist.net.member.canvass import Canvass
+from soloist.net.member.chronicle import RESTARTED, Chronicle
 from soloist.net.member.clock import Clock
+from soloist.net.member.editions import Editions
 from soloist.net.member.gate import Gate
 from soloist.net.member.hearing import Hearing
 from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
@@ -74,7 +77,9 @@ class Council:
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
         self.hearing = Hearing(node.name)
         self.canvass = Canvass(self.hearing)
-        self.changing_since: float | None = None
+        self.editions = Editions(votes, node.name)
+        self.chronicle = Chronicle(node.name, clock)
+        self.absence = Absence(self.hearing)
         self.leased = False
         self.unleased_since = clock()
         self.beat = MOST_BEAT_SECONDS
@@ -124,6 +129,9 @@ class Council:
         """That process has ended: for certain."""
         self.pulse.do(lambda: self._step(lambda: self._tell_of(incarnation, proof)))
 
+    def tell_voters(self, message: Message) -> None:
+        self.pulse.do(lambda: self._step(lambda: self._tell_voters(message)))
+
     def leave(self, then: Callable[[], None]) -> None:
         """Let nobody in any more; once nothing is held here, say so, and never act again."""
         self.pulse.do(lambda: self._step(lambda: self._leave(then)))
@@ -169,7 +177,7 @@ class Council:
     def _become(self, node: Node) -> None:
         with self.gate.mutex:
             self.gate.admit(Member(node=node))
-        self.changing_since = None
+        self.chronicle.begin_again()
 
     def _fetch(self) -> None:
         with self.gate.step() as member:
@@ -192,9 +200,12 @@ class Council:
 
     def _tell_of(self, incarnation: str, proof: str) -> None:
         log.warning("%s: %s has ended (%s)", self.name, self._name_of(incarnation), proof)
+        self._tell_voters(Dead(incarnation, proof))
+
+    def _tell_voters(self, message: Message) -> None:
         for peer in self.pulse.peers():
-            self._say_to(peer, VOTER, Dead(incarnation, proof))
-        self._hear(self.me, VOTER, Dead(incarnation, proof))
+            self._say_to(peer, VOTER, message)
+        self._hear(self.me, VOTER, message)
 
     def _step(self, work: Callable[[], None]) -> None:
         """Everything goes through here: do it, then do what it asks for, until nothing is left to do."""
@@ -204,6 +215,8 @@ class Council:
         self._settle()
         if self.voter and self.voter.votes:
             self.canvass.consider(self.voter, self.me, self.clock())
+            if self.canvass.since is not None:
+                self.chronicle.see(self.voter, self.clock())
         self._settle()
         self._flush()
 
@@ -239,10 +252,7 @@ class Council:
                     self.events.dropped(view)
 
     def _activated(self, view: View) -> None:
-        since, self.changing_since = self.changing_since, None
-        took = f" after {self.clock() - since:.3f} s" if since is not None else ""
-        names = ", ".join(sorted(node.name for node in view.members))
-        log.info("%s: epoch %d%s: %s", self.name, view.epoch, took, names)
+        self.chronicle.activate(view)
         self._set_pace(view)
         self.hearing.begin(view, self.clock())
         self.canvass.rest()
@@ -278,7 +288,7 @@ class Council:
             if member.holds and not valid:
                 member.lose_all()
         self._note_lease(valid)
-        self._starve(now)
+        self._look_around(now)
         self.canvass.press()
 
     def _renew(self) -> None:
@@ -304,28 +314,19 @@ class Council:
             self.unleased_since = self.clock()
         self.leased = valid
 
-    def _starve(self, now: float) -> None:
-        """Whether there are too few voters to be heard: who only waits for a view to be made is not starving."""
-        view, lease = self.newest_view, self._lease()
-        if view is None or self.leased or now - self.unleased_since < lease:
-            return
-        heard = {self.name, *self.hearing.lately(lease, now)}
-        count = sum(node_of(voter) in heard for voter in view.voters)
-        if count < view.majority:
-            since = f"for {now - self.unleased_since:.1f} s"
-            self.events.starving(
-                f"{count} of {len(view.voters)} voters are heard, and there was no lease {since}"
-            )
+    def _look_around(self, now: float) -> None:
+        """Who is missing; and whether too few voters are heard: who only waits for a view to be made is not starving."""
+        if view := self.newest_view:
+            self.absence.look(view, now)
+            if not self.leased and (why := self.absence.too_few(view, self.unleased_since, now)):
+                self.events.starving(why)
 
     def _ask_to_join(self) -> None:
-        said: list[Message] = [Dead(self.previous, "restarted")] if self.previous else []
+        said: list[Message] = [Dead(self.previous, RESTARTED)] if self.previous else []
         if self.voter and self.voter.view:  # there may be voters who were not told that it was born
             said.insert(0, Decided(self.voter.view))
         for message in (*said, Join(self.member.node)):
-            for peer in self.pulse.peers():
-                self._say_to(peer, VOTER, message)
-            if self.voter and self.voter.view:
-                self._hear(self.me, VOTER, message)
+            self._tell_voters(message)
 
     # What is said and heard.
 
@@ -334,6 +335,7 @@ class Council:
         if parcel.incarnation != self.hearing.incarnations.get(peer):
             raise ProtocolError(f"{peer} speaks as another incarnation than it was met as")
         self.hearing.heard(peer, parcel.hears, self.clock())
+        self.editions.compare(peer, parcel, self.voter)
         if not (self.hearing.heard_by[peer] and peer in self.hearing.told):  # not only with the next renewal
             self._parcels.setdefault(peer, [])
         self._step(lambda: self._take(parcel))
@@ -346,7 +348,10 @@ class Council:
     def _hear(self, sender: str, to: str, message: Message) -> None:
         now = self.clock()
         voter = self.voter
+        self.chronicle.hear(message)
         if voter and to in (VOTER, voter.file.voter):
+            if self.editions.withhold(voter, message):
+                return
             voted = not voter.stopped
             voter.receive(sender, message, now)
             if voted and voter.stopped:
@@ -355,8 +360,8 @@ class Council:
             with self.gate.step() as member:
                 member.receive(sender, message, now)
                 valid, wedged = member.valid(now), member.wedged
-            if wedged and self.changing_since is None:
-                self.changing_since = now
+            if wedged and not self.chronicle.stopped:
+                self.chronicle.stop(self.member, now)
                 self._renew()
             self._note_lease(valid)
             if self.canvass.proposer:
@@ -375,7 +380,7 @@ class Council:
         parcels, self._parcels = self._parcels, {}
         hears = self.hearing.lately(self._lease(), self.clock()) if parcels else []
         for peer, said in parcels.items():
-            self.pulse.send(peer, encode((self.me, hears, said)))
+            self.pulse.send(peer, encode((self.me, hears, said, *self.editions.shown(peer, self.voter))))
             if peer in hears:
                 self.hearing.told.add(peer)
 

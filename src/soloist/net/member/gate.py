@@ -52,6 +52,10 @@ class Gate:
         if member.view and not (member.wedged or member.leaving or member.ended):
             self._open, self._ends = member.view.epoch, member.lease_ends(member.view)
 
+    def left(self) -> float:
+        """Seconds until nobody is let in any more, unless the lease is renewed."""
+        return max(0.0, self._ends - self.clock())
+
     # What instances ask, in the loop.
 
     def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
@@ -64,12 +68,17 @@ class Gate:
             return True
 
     def leave(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+        """The hold has ended; if it was no longer good then, the ticket says so."""
         slot = 0 if capacity == 1 else place(ticket)
         with self.mutex:
             if epoch == self._open:
-                self._holds.pop((lock, slot), None)
+                if self._holds.pop((lock, slot), None) is None or self.clock() >= self._ends:
+                    ticket.lost = True
                 return True
-            self.member.release(lock, slot, self.clock())
+            now = self.clock()
+            if not self.member.holding(lock, slot, now):
+                ticket.lost = True
+            self.member.release(lock, slot, now)
         self._drain()  # what was reported is so no more
         return False
 

@@ -16,12 +16,14 @@ from contextlib import suppress
 import msgspec
 
 from soloist.core import UsageError
+from soloist.net.cards import algorithms_of, bound, check_view
 from soloist.net.engine.switchboard import Switchboard
-from soloist.net.errors import NoQuorum
+from soloist.net.errors import ConfigMismatch, NoQuorum
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Welcome, Who, incarnation
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Envelope, encode
+from soloist.net.losses import LEASE_OVER
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
 from soloist.net.member.clock import Clock, lease_clock
@@ -31,7 +33,9 @@ from soloist.net.member.parcel import node_of
 from soloist.net.member.pidfd import PeerProcess, take
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
-from soloist.views import Lease, Node, View
+from soloist.views import Algorithm, Lease, Node, View
+from soloist.views.messages import Break
+from soloist.views.view import NOBODY
 
 log = logging.getLogger("soloist.net")
 
@@ -65,9 +69,11 @@ class Membership(Beginning):
         previous = data.previous if data and not who.serves else ""
         self.lease, self.board, self.transport = lease, board, transport
         self.address, self.addresses = addresses[who.node], addresses
-        self.known: dict[str, Who] = {}
-        """Those whom we have met, as they were then."""
-        self.council = Council(Node(who.node, who.incarnation, self.address), votes, clock, self, previous)
+        self.council = self.convene(who, votes, clock, previous)
+        self.run(algorithms_of(who))
+        self.council.chronicle.tell = lambda change: self._in_loop(self._tell, "on_view", change)
+        if isinstance(votes, DiskVotes):
+            votes.on_store = lambda seconds: self._in_loop(self._tell, "on_store", seconds)
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
         self.processes: dict[str, PeerProcess] = {}
         """Of peers on this host."""
@@ -94,6 +100,19 @@ class Membership(Beginning):
         """Peers that had a link and no connection for renewals when we last looked."""
         self._looking: asyncio.TimerHandle | None = None
         board.table.door = self.council.gate
+        board.table.crowded = lambda: self.council.tell_voters(Break(board.table.epoch, (NOBODY,)))
+
+    def _as_member(self, who: Who) -> Node:
+        """What views say of this node."""
+        return Node(who.node, who.incarnation, self.address, who.versions.oldest, who.versions.newest)
+
+    def convene(self, who: Who, votes: Votes, clock: Clock, previous: str) -> Council:
+        """Whoever decides."""
+        return Council(self._as_member(who), votes, clock, self, previous)
+
+    def run(self, algorithms: tuple[Algorithm, ...]) -> None:
+        """What the views that we make are to run; nothing: as before."""
+        self.council.canvass.algorithms = algorithms
 
     def start(self) -> None:
         self._looking = self.board.loop.call_later(LOOK_SECONDS, self._look_after_renewals)
@@ -172,7 +191,7 @@ class Membership(Beginning):
 
         But who has a vote file that is no good may have had one, and so may have all the others that have lost theirs.
         """
-        born = self.birth.view()
+        born = self.newborn()
         whos = {**self.known, self.who.node: self.who}
         if forgetful := [name for name in sorted(whos) if not whos[name].voter]:
             mine = self.council.votes.bad
@@ -205,10 +224,17 @@ class Membership(Beginning):
 
     # In the loop.
 
+    def _tell(self, what: str, fact: object) -> None:
+        for observer in self.board.table.observers:
+            getattr(observer, what)(fact)
+
     def _activate(self, view: View) -> None:
         if self.ended or view.epoch <= self.board.table.epoch:
             return
-        self.who = msgspec.structs.replace(self.who, epoch=view.epoch)
+        if not self._fits(view):
+            return
+        self.who = msgspec.structs.replace(bound(self.who, view), epoch=view.epoch)
+        self.run(algorithms_of(self.who))
         callers, mail = self.end()
         now = [(peer, envelope) for peer, envelope in mail if envelope.epoch == view.epoch]
         self.mail = [(peer, envelope) for peer, envelope in mail if envelope.epoch > view.epoch]
@@ -219,6 +245,17 @@ class Membership(Beginning):
         self.testament.tell(self._addresses_of_voters(view))
         self._sort_out(view)  # before the mail that was kept is heard
         self.board.activate(view, callers, now)
+
+    def _fits(self, view: View) -> bool:
+        """Whether the locks of that view are run by what we were told to run them by; if not, callers are told."""
+        try:
+            check_view(self.who, view)
+        except ConfigMismatch as error:
+            log.error("%s: %s", self.who.node, error)
+            self.open = False
+            self.trouble("epoch " + str(view.epoch), str(error), mismatch=True)
+            return False
+        return True
 
     def _addresses_of_voters(self, view: View) -> list[str]:
         """But our own. A voter's id begins with the name of its node."""
@@ -236,7 +273,7 @@ class Membership(Beginning):
         }
 
     def _lose(self, lock: str, fence: int) -> None:
-        self.board.lose(lock, fence, "its lease has run out, or a view was made without it")
+        self.board.lose(lock, fence, LEASE_OVER)
 
     def _go_on(self) -> None:
         if not self.ended:
@@ -247,6 +284,10 @@ class Membership(Beginning):
         if self.ended:
             return
         waiting, _ = self.board.table.wedge()
+        self.board.outsiders = {
+            *self.addresses,
+            *self.transport.connected(),
+        }  # of that epoch nothing is heard any more
         self.open, self.joining = False, True
         self.callers += waiting
         self.who = msgspec.structs.replace(self.who, incarnation=incarnation())
@@ -254,7 +295,7 @@ class Membership(Beginning):
             with suppress(OSError):  # then its next start proves nothing, and the lease decides
                 self.data.become(self.who.incarnation)
         self.birth = Birth(self.who.node, self.who.members, self.birth.met[self.who.node])
-        self.council.become(Node(self.who.node, self.who.incarnation, self.address))
+        self.council.become(self._as_member(self.who))
         self.transport.begin_again()
 
     def keep(self, peer: str, envelope: Envelope) -> None:
@@ -264,14 +305,21 @@ class Membership(Beginning):
             self.council.fetch()
 
     def why(self) -> str:
-        if self.joining and not self.open:
-            return "this node is not a member yet: it has asked to join"
-        return super().why()
+        """And what keeps this node from voting: others may have to wait for that some day."""
+        joining = self.joining and not self.open
+        why = "this node is not a member yet: it has asked to join" if joining else super().why()
+        voter = self.council.voter
+        stopped = self.council.votes.bad or (voter.stopped if voter else "")
+        silent = f"it does not vote: {stopped}" if stopped and not self.failure else ""
+        return "; ".join(filter(None, [why, silent, self.council.absence.words]))
 
     def voters(self) -> dict[str, bool]:
         view = self.council.newest_view
         heard = {self.who.node, *self.council.pulse.peers()}
         return {name: name in heard for name in sorted(map(node_of, view.voters))} if view else {}
+
+    def lease_left(self) -> float | None:
+        return self.council.gate.left()
 
     def starving(self, why: str) -> None:
         self._in_loop(self._starve, why)

@@ -18,6 +18,12 @@ class Parcel(msgspec.Struct, frozen=True, array_like=True):
     hears: list[str]
     """Peers that the sender has heard lately."""
     said: list[tuple[str, Said]]
+    voter: str = ""
+    """The id of the sender's vote file, if it votes."""
+    edition: int = 0
+    """How often that was stored: see `soloist.net.member.editions`."""
+    seen: dict[str, int] = {}
+    """The highest edition that the sender has seen of the addressee's vote file, or files."""
 
 
 decode_parcel = msgspec.msgpack.Decoder(Parcel).decode

@@ -3,8 +3,8 @@
 One file has it all, with a checksum. A store writes a new one beside it, syncs it, puts it in the old one's place and
 syncs the directory; so whatever happens, one of the two is there, and whole. Each store makes a new inode, so it is the
 inode of the directory's `lock` file that tells a copy of the directory from the original: that file is made once and
-never replaced. What no inode can tell is an older vote file put back into the same directory: `VoteFile.start` is for
-that, which is counted up before the first answer and which peers remember.
+never replaced. What no inode can tell is an older vote file put back into the same directory: its edition is for that,
+which grows with each store and which peers remember (`soloist.net.member.editions`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
@@ -41,6 +42,13 @@ class Votes(Protocol):
     bad: str
     """Why the file that is there is no good, in words; then there is no vote."""
     place: str
+    loaded: int
+    """The edition that was read; 0 if there was none."""
+    edition: int
+    """The one that is there now."""
+
+    def knows(self, edition: int) -> bool:
+        """Whether this can be an edition of the file that we read, or have written since."""
 
     def store(self, file: VoteFile) -> None:
         """Once this returns, it is there for good. Raises `CannotStore`, and from then on always."""
@@ -62,16 +70,21 @@ class MemoryVotes:
     """A vote file for clusters that live in one process: it lives as long as this object."""
 
     place = "memory"
+    loaded = edition = 0
 
     def __init__(self, cluster: str, node: str) -> None:
         self.cluster, self.node = cluster, node
         self.file = new_voter(cluster, node)
         self.bad = ""
 
+    def knows(self, edition: int) -> bool:
+        return True
+
     def store(self, file: VoteFile) -> None:
         if self.bad:
             raise CannotStore(self.bad)
         self.file = file
+        self.edition += 1
 
     def begin_anew(self) -> None:
         self.file, self.bad = new_voter(self.cluster, self.node), ""
@@ -92,10 +105,14 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
     """Where these peers were written down, for words to users."""
     place: Place
     file: VoteFile
+    edition: int = 0
 
 
 class DiskVotes:
     """The vote file in a data directory, which must be open: its lock keeps every other process out."""
+
+    reached: Callable[[str], None] = staticmethod(lambda point: None)
+    """Called with each of `POINTS`: tests end the process there."""
 
     def __init__(
         self, directory: DataDirectory, peers: Mapping[str, str] | None = None, source: str = "a program"
@@ -107,11 +124,12 @@ class DiskVotes:
         self.directory, self.source = directory, source
         self.path = directory.path / NAME
         self._peers = peers
-        self.reached: Callable[[str], None] = lambda point: None
-        """Called with each of `POINTS`: tests end the process there."""
         self.bad = self.failed = ""
+        self.loaded = self.edition = self._first = 0
         self.stores, self.seconds = 0, 0.0
         """How often something was stored, and how long that took altogether."""
+        self.on_store: Callable[[float], None] = lambda seconds: None
+        """Called after each store with the time that it took, in whatever thread stores."""
         (self._lock,) = directory.descriptors()
         self._where = Place.of(self._lock)
         self.place = str(self._where)
@@ -137,6 +155,7 @@ class DiskVotes:
         else:
             self._peers = record.peers if self._peers is None else self._peers
             self.file = msgspec.structs.replace(record.file, place=self.place)
+            self.loaded = self.edition = record.edition
 
     def _misplaced(self, record: _Record) -> str:
         """Why a file that is whole is not ours."""
@@ -159,24 +178,32 @@ class DiskVotes:
                 _sync(self._folder)
         self.file, self.bad = new_voter(self.directory.cluster, self.directory.node), ""
 
+    def knows(self, edition: int) -> bool:
+        return edition <= self.loaded or self._first <= edition <= self.edition
+
     # What is written.
 
     def store(self, file: VoteFile) -> None:
         if self.bad or self.failed:
             raise CannotStore(self.bad or self.failed)
+        edition = self.edition + (1 if self._first else leap())
         record = _Record(
             node=self.directory.node,
             peers=dict(self._peers or {}),
             source=self.source,
             place=self._where,
             file=file,
+            edition=edition,
         )
         begun = time.perf_counter()
         with self._or_never_again():
             self._replace(_encode(record))
-        self.file = file
+        self.file, self.edition = file, edition
+        self._first = self._first or edition
         self.stores += 1
-        self.seconds += time.perf_counter() - begun
+        took = time.perf_counter() - begun
+        self.seconds += took
+        self.on_store(took)
         self.reached("stored")
 
     def _replace(self, content: bytes) -> None:
@@ -221,6 +248,11 @@ class DiskVotes:
 
     def descriptors(self) -> list[int]:
         return [self._folder] if self._folder >= 0 else []
+
+
+def leap() -> int:
+    """By how much the number of editions grows at a start, so that two runs from one file never agree."""
+    return 1 + secrets.randbelow(1 << 32)
 
 
 def _encode(record: _Record) -> bytes:

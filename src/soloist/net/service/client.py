@@ -37,7 +37,7 @@ from soloist.net.service.dialogue import (
 
 WELCOME_SECONDS = 5.0
 ANSWER_FRAME = 64 * 1024 * 1024
-"""A daemon is trusted; a list of all holders may be long."""
+"""Bytes. A daemon is trusted; a list of all holders may be long."""
 
 
 class RemoteHold:
@@ -122,7 +122,7 @@ class ControlClient:
         number = self._next()
         self._names[number] = name
         try:
-            hold: RemoteHold = await self._ask(number, Acquire(number, name, value, permits, timeout, note))
+            hold: RemoteHold = await self._call(number, Acquire(number, name, value, permits, timeout, note))
             return hold
         except asyncio.CancelledError:
             self._holds.pop(number, None)  # it may have been granted just now
@@ -133,23 +133,23 @@ class ControlClient:
 
     async def release(self, hold: RemoteHold) -> None:
         if self._holds.pop(hold.number, None):
-            await self._ask(hold.number, Release(hold.number))
+            await self._call(hold.number, Release(hold.number))
 
     async def status(self) -> Status:
         number = self._next()
-        found: Status = await self._ask(number, AskStatus(number))
+        found: Status = await self._call(number, AskStatus(number))
         return found
 
     async def holders(self) -> Holders:
         number = self._next()
-        found: Holders = await self._ask(number, AskHolders(number))
+        found: Holders = await self._call(number, AskHolders(number))
         return found
 
     def _next(self) -> int:
         self._number += 1
         return self._number
 
-    async def _ask(self, number: int, request: Request) -> Any:
+    async def _call(self, number: int, request: Request) -> Any:
         if self._gone:
             raise NodeClosed(f"the daemon at {self.path} is gone")
         try:

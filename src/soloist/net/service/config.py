@@ -26,6 +26,8 @@ from soloist.algorithms import find
 from soloist.core import UsageError, unknown
 from soloist.core.toml import Document, Keys
 from soloist.net.link.security import TLS, Address, address
+from soloist.net.member.engines import etcd_lease
+from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.node import Node
 
 T = TypeVar("T")
@@ -52,10 +54,11 @@ class _Settings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 class _Top(_Settings):
     cluster: Text = "soloist"
-    algorithm: Text = "naimi-trehel"
-    semaphore_algorithm: Text = "raymond-k"
+    algorithm: Text | None = None
+    semaphore_algorithm: Text | None = None
     locality: Annotated[int, msgspec.Meta(ge=0)] = 1
     lease: Annotated[float, msgspec.Meta(ge=0.5)] | None = None
+    etcd: list[Text] | Table | None = None
     insecure: bool = False
     shortcut: bool = True
     nodes: Table | None = None
@@ -69,6 +72,11 @@ class _Tls(msgspec.Struct, forbid_unknown_fields=True):
     certificate: Text
     authority: Text
     key: Text | None = None
+
+
+class _Etcd(msgspec.Struct, forbid_unknown_fields=True):
+    endpoints: list[Text]
+    tls: Table
 
 
 # What it means.
@@ -85,6 +93,8 @@ class Member(msgspec.Struct, frozen=True):
     tls: TLS | None = None
     trace: Path | None = None
     data_dir: Path | None = None
+    etcd: Etcd | None = None
+    """The one that decides who is a member; None: the nodes decide."""
 
     def secret(self) -> bytes | None:
         """What is in the secret's file; a line end after it is not part of it."""
@@ -104,8 +114,9 @@ class Config(msgspec.Struct, frozen=True):
 
     path: Path
     cluster: str
-    algorithm: str
-    semaphore_algorithm: str
+    algorithm: str | None
+    """None: what the others run, or else the usual one."""
+    semaphore_algorithm: str | None
     locality: int
     lease: float | None
     """Seconds after which a silent member is left out; None: never."""
@@ -128,6 +139,7 @@ class Config(msgspec.Struct, frozen=True):
             semaphore_algorithm=self.semaphore_algorithm,
             cluster=self.cluster,
             lease=self.lease,
+            etcd=member.etcd,
             tls=member.tls,
             secret=member.secret(),
             data_dir=None if member.data_dir is None else str(member.data_dir),
@@ -167,7 +179,7 @@ class _Reader:
             algorithm=self._algorithm("algorithm", "1"),
             semaphore_algorithm=self._algorithm("semaphore_algorithm", "K"),
             locality=top.locality,
-            lease=top.lease,
+            lease=self._lease(),
             insecure=top.insecure,
             shortcut=top.shortcut,
             members={name: self._member(name, value) for name, value in top.nodes.items()},
@@ -199,6 +211,7 @@ class _Reader:
             tls=self._tls(*setting("tls"), name),
             trace=file("trace"),
             data_dir=file("data_dir"),
+            etcd=self._etcd(name),
         )
 
     def _control(self, path: Path | None, name: str, keys: Keys) -> Path:
@@ -229,6 +242,22 @@ class _Reader:
         }
         return TLS(**paths)
 
+    def _etcd(self, name: str) -> Etcd | None:
+        """A list of endpoints, or a table that has certificates, too."""
+        given, keys = self.top.etcd, ("etcd",)
+        if given is None:
+            return None
+        if isinstance(given, list):
+            return self._checked(given, keys, Etcd.of)
+        found = self.document.convert(given, _Etcd, keys)
+        tls = self._tls(found.tls, (*keys, "tls"), name)
+        return self._checked(Etcd(tuple(found.endpoints), tls), keys, Etcd.of)
+
+    def _lease(self) -> float | None:
+        if self.top.etcd is not None:
+            self._checked(self.top.lease, ("lease",), etcd_lease)
+        return self.top.lease
+
     def _check_addresses(self, config: Config) -> None:
         seen: dict[str, str] = {}
         for name, member in config.members.items():
@@ -244,8 +273,10 @@ class _Reader:
                 "or insecure = true if everybody there is trusted",
             )
 
-    def _algorithm(self, key: str, capacity: str) -> str:
-        name: str = getattr(self.top, key)
+    def _algorithm(self, key: str, capacity: str) -> str | None:
+        name: str | None = getattr(self.top, key)
+        if name is None:
+            return None
         card = self._checked(name, (key,), find)
         if card.capacity != capacity:
             self.fail((key,), f"{name} is for {'semaphores' if card.capacity == 'K' else 'locks'}")
@@ -259,7 +290,7 @@ class _Reader:
     def _path(self, text: str, name: str) -> Path:
         return self.path.absolute().parent / text.replace("{name}", name)
 
-    def _checked(self, text: str, keys: Keys, check: Callable[[str], T]) -> T:
+    def _checked(self, text: Any, keys: Keys, check: Callable[[Any], T]) -> T:
         try:
             return check(text)
         except UsageError as error:

@@ -138,8 +138,8 @@ class ControlServer:
             cluster=self.cluster,
             node=node.name,
             pid=os.getpid(),
-            algorithm=node.lock_card.name,
-            semaphore_algorithm=node.semaphore_card.name,
+            algorithm=node.table.cards[0].name,
+            semaphore_algorithm=node.table.cards[1].name,
             uptime=time.monotonic() - self.started,
             members=members,
             entries=node.stats.entries,
@@ -153,6 +153,7 @@ class ControlServer:
             leaving=self.stopping,
             trouble=node.trouble(),
             epoch=node.epoch,
+            protocol=node.table.view.protocol if node.epoch else 0,
             lease=node.lease,
             voters=node.beginning.voters(),
         )
@@ -276,7 +277,7 @@ class Client:
             hold.release_now()
             return
         self.holds[number] = hold
-        hold.on_lost = lambda lost: self._say(Lost(number, f"{lost.name!r} is lost: the node has closed"))
+        hold.on_lost = lambda lost: self._say(Lost(number, lost.why))
         self._log("%s: granted to %s: %r", hold)
         self._say(Granted(number, hold.fence, hold.slot))
 

@@ -153,11 +153,11 @@ async def _task(work: Coroutine[Any, Any, object]) -> AsyncIterator[asyncio.Task
 
 
 async def _tell(node: Node) -> None:
-    """Say whom the node misses, whenever that changes."""
+    """Say whom the node misses, whenever that changes. With a lease it says so itself, once it is a member."""
     told: list[str] = []
     while True:
         await asyncio.sleep(LOOK_SECONDS)
-        missing = node.missing()
+        missing = [] if node.lease and node.beginning.open else node.missing()
         if missing and missing != told:
             why = "; ".join(dict.fromkeys([f"not connected: {', '.join(missing)}", node.trouble()]))
             log.warning("%s: %s", node.name, why, extra={"missing": missing})

@@ -115,6 +115,8 @@ class Status(msgspec.Struct, frozen=True, tag="status"):
     trouble: str = ""
     """Why callers may have to wait, though nobody holds what they want."""
     epoch: int = 0
+    protocol: int = 0
+    """The version in which the members talk; 0 before they do."""
     lease: float | None = None
     voters: dict[str, bool] = {}
     """Who votes on who is a member, and whether it is heard here; nobody without a lease."""

@@ -31,7 +31,7 @@ NOT_FOUND = 127
 """As a shell has it."""
 
 
-class Job(msgspec.Struct, frozen=True):
+class LockedCommand(msgspec.Struct, frozen=True):
     """What to run, and what to hold meanwhile."""
 
     lock: str
@@ -40,9 +40,11 @@ class Job(msgspec.Struct, frozen=True):
     timeout: float | None = None
     note: str | None = None
     kill_after: float = KILL_AFTER
+    max_hold: float | None = None
+    """Seconds after which the command is stopped, and the lock given back once nothing of it runs any more."""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class CommandResult(msgspec.Struct, frozen=True):
     """How it went. `problem` is set if the command did not run to its end with the lock, or left something running."""
 
     lock: str
@@ -79,7 +81,7 @@ class _Signals:
         self.act(number)
 
 
-async def run(control: Path, job: Job) -> Outcome:
+async def run(control: Path, job: LockedCommand) -> CommandResult:
     """Acquire, run, release. Raises `LockError` if the lock could not be had."""
     if problem := unusable(job.command[0]):
         return problem_of(job, *problem)
@@ -89,7 +91,7 @@ async def run(control: Path, job: Job) -> Outcome:
             return await _with(client, job, signals)
 
 
-async def _with(client: ControlClient, job: Job, signals: _Signals) -> Outcome:
+async def _with(client: ControlClient, job: LockedCommand, signals: _Signals) -> CommandResult:
     asked = time.monotonic()
     waiting = asyncio.ensure_future(
         client.acquire(job.lock, value=job.value, timeout=job.timeout, note=job.note)
@@ -113,10 +115,12 @@ async def _with(client: ControlClient, job: Job, signals: _Signals) -> Outcome:
     with contextlib.suppress(NodeClosed, TimeoutError):  # the end of the connection does it, too
         async with asyncio.timeout(RELEASE_SECONDS):
             await client.release(hold)
-    return Outcome(job.lock, ended.code, hold.fence, entered - asked, held, ended.problem, ended.interrupted)
+    return CommandResult(
+        job.lock, ended.code, hold.fence, entered - asked, held, ended.problem, ended.interrupted
+    )
 
 
-async def _execute(job: Job, hold: RemoteHold, signals: _Signals) -> Ended:
+async def _execute(job: LockedCommand, hold: RemoteHold, signals: _Signals) -> Ended:
     """Nothing of the command runs any more when this returns."""
     command = await Command.start(job.command, environment(hold), job.kill_after)
     signals.act = command.signal
@@ -126,11 +130,15 @@ async def _execute(job: Job, hold: RemoteHold, signals: _Signals) -> Ended:
     lost = asyncio.ensure_future(hold.lost.wait())
     try:
         with signals.caught(signal.SIGTSTP):
-            await asyncio.wait({ended, lost}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({ended, lost}, timeout=job.max_hold, return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
+                why = (
+                    f"{job.lock!r} was lost while {command.program} ran, and it was stopped: {hold.why}"
+                    if lost.done()
+                    else f"{command.program} held {job.lock!r} for longer than {job.max_hold:g} s, and was stopped"
+                )
                 command.stop()
                 await ended
-                why = f"{job.lock!r} was lost while {command.program} ran, and it was stopped: {hold.why}"
                 return Ended(1, why)
     finally:
         lost.cancel()
@@ -151,8 +159,8 @@ def unusable(program: str) -> tuple[int, str] | None:
     return NOT_FOUND, f"{program}: no such command"
 
 
-def problem_of(job: Job, code: int, problem: str) -> Outcome:
-    return Outcome(job.lock, code, problem=problem)
+def problem_of(job: LockedCommand, code: int, problem: str) -> CommandResult:
+    return CommandResult(job.lock, code, problem=problem)
 
 
 def pass_on(number: int) -> None:

@@ -21,7 +21,8 @@ from soloist.net.errors import AcquireTimeout
 from soloist.net.link.security import Address, address
 from soloist.net.lock import Hold
 from soloist.net.node import Node
-from soloist.net.telemetry.observer import Observer, Wait
+from soloist.net.telemetry.observer import Change, Observer, Wait
+from soloist.net.telemetry.view_metrics import BUCKETS, ViewFigures, lease_figures
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
@@ -29,10 +30,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("soloist.net")
 
-BUCKETS = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
-"""Seconds: from a token that is here to a nightly job."""
 POLL_SECONDS = 0.05
-"""How soon the server notices that it should end."""
+"""Seconds until the server notices that it should end."""
 REQUEST_SECONDS = 5.0
 """How long whoever connects has to ask."""
 
@@ -67,6 +66,7 @@ class Metrics(Observer):
         self.handoffs = prometheus_client.Counter(
             "soloist_handoffs", "Entries that followed an entry at another node.", ["kind"], registry=registry
         )
+        self.views = ViewFigures(registry)
         self._fences: dict[str, int] = {}
         """The last fence that was seen here, by instance."""
         registry.register(_NodeFigures(node))
@@ -91,7 +91,16 @@ class Metrics(Observer):
         self.given_up.labels(wait.lock.kind, reason).inc()
 
     def on_exit(self, hold: Hold) -> None:
-        self.held.labels(hold.key[0].partition(":")[0]).observe(time.monotonic() - hold.since)
+        kind = hold.key[0].partition(":")[0]
+        self.held.labels(kind).observe(time.monotonic() - hold.since)
+        if hold.lost.is_set():
+            self.views.losses.labels(kind).inc()
+
+    def on_view(self, change: Change) -> None:
+        self.views.count(change)
+
+    def on_store(self, seconds: float) -> None:
+        self.views.syncs.observe(seconds)
 
     def text(self) -> bytes:
         """All figures, as Prometheus reads them."""
@@ -168,6 +177,15 @@ class _NodeFigures:
         )
         yield Gauge("soloist_held", "Permits held here.", value=sum(len(i.inside) for i in instances))
         yield Gauge("soloist_locks", "Names that this node has met.", value=len(instances) + len(node.asleep))
+        yield Counter(
+            "soloist_refused_joins",
+            "Nodes that were refused at the handshake, each time.",
+            value=getattr(transport, "refused", 0),
+        )
+        yield Gauge(
+            "soloist_epoch", "Of the view that is in force here; 0 before the first.", value=node.epoch
+        )
+        yield from lease_figures(node)
         up = Gauge("soloist_peer_connected", "1 if the peer can be reached.", labels=["peer"])
         behind = Gauge("soloist_peer_backlog_bytes", "Bytes the peer has not acknowledged.", labels=["peer"])
         for peer in peers:

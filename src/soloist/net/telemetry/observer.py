@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from soloist.core import INSIDE, Message, Outbox, Port, Process, Send, Site
 from soloist.core.trace import Step, StepKind
 
@@ -29,6 +31,18 @@ class Wait:
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.started
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A view has begun at a node."""
+
+    epoch: int
+    reasons: tuple[str, ...]
+    """What was different, as far as this node knows: birth, join, leave, crash, restart, silence, cut, voters, …"""
+    recovery: float | None = None
+    """Seconds since the first reason for it was seen here, or since nobody was let in; None for the first view of a node."""
+    pause: float | None = None
+    """Seconds for which nobody was let in here."""
 
 
 class Observer:
@@ -51,6 +65,12 @@ class Observer:
 
     def on_exit(self, hold: Hold) -> None:
         """The lock was released or lost; once for each hold."""
+
+    def on_view(self, change: Change) -> None:
+        """The next view has begun here."""
+
+    def on_store(self, seconds: float) -> None:
+        """The vote file was written and synced; it took that long."""
 
     def on_step(self, lock: str, step: Step) -> None:
         """A site of ours asked, sent, received, entered or left. Local callers that share an entry are one."""

@@ -1,0 +1,58 @@
+"""Who is missing, said once and in words: on the side that goes on without them, and on the side that cannot."""
+
+from __future__ import annotations
+
+import logging
+
+from soloist.net.member.hearing import Hearing
+from soloist.net.member.parcel import node_of
+from soloist.views import View
+
+log = logging.getLogger("soloist.net")
+
+
+class Absence:
+    """Members and voters that one node does not hear. Only the thread of its council looks; anybody may read `words`."""
+
+    def __init__(self, hearing: Hearing) -> None:
+        self.hearing = hearing
+        self.words = ""
+        """Who is missing and what that means, or nothing."""
+        self._since: dict[str, float] = {}
+
+    def look(self, view: View, now: float) -> None:
+        """Twice a renewal has not come, and for a moment already: a connection that is made again is no absence."""
+        lease, me = view.lease.length, self.hearing.name
+        voters = {node_of(voter) for voter in view.voters}
+        others = ({node.name for node in view.members} | voters) - {me}
+        heard = {me, *self.hearing.lately(lease * 2 / 3, now)}
+        self._since = {name: self._since.get(name, now) for name in others - heard}
+        away = sorted(name for name, since in self._since.items() if now - since >= lease / 6)
+        words = _words(away, len(voters.difference(away)), len(voters), view.majority) if away else ""
+        if words == self.words:
+            return
+        self.words = words
+        if words:
+            log.warning("%s: %s", me, words, extra={"missing": away})
+        else:
+            log.info("%s: all members and voters are heard", me)
+
+    def too_few(self, view: View, since: float, now: float) -> str:
+        """Why there has been no majority for a whole lease, if that is so; without a lease since then."""
+        lease = view.lease.length
+        if now - since < lease:
+            return ""
+        heard = {self.hearing.name, *self.hearing.lately(lease, now)}
+        count = sum(node_of(voter) in heard for voter in view.voters)
+        if count >= view.majority:
+            return ""
+        return (
+            f"{count} of {len(view.voters)} voters are heard, and there was no lease for {now - since:.1f} s"
+        )
+
+
+def _words(away: list[str], heard: int, voters: int, majority: int) -> str:
+    count = f"not heard: {', '.join(away)}; {heard} of {voters} voters are heard"
+    if heard < majority:
+        return f"{count}, {majority} are needed: nobody is let in here once the lease is over"
+    return f"{count}, {heard - majority} more may fail"

@@ -1,0 +1,158 @@
+"""What a change of view looks like from outside: a line in the log for each of its phases, and one value for observers.
+
+The rules say who is out, not why. Each node says what it knows of that itself: whose death it has heard a proof of, who has
+said goodbye, and that all others were silent.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from soloist.core import Message
+from soloist.net.member.clock import Clock
+from soloist.net.telemetry.observer import Change
+from soloist.views import Member, View, Voter
+from soloist.views.messages import Break, Bye, Dead, Decided
+from soloist.views.view import NOBODY, newcomers
+
+log = logging.getLogger("soloist.net")
+
+RESTARTED = "restarted"
+"""The proof of whoever has taken over a data directory."""
+CROWDED = "a node knows too many names that nobody uses"
+TERMS = ("voters", "lease", "protocol")
+"""What else a view may change, by the names of its fields."""
+
+
+class Chronicle:
+    """One node's account of its views. Only the thread of its council writes it."""
+
+    def __init__(self, name: str, clock: Clock) -> None:
+        self.name, self.clock = name, clock
+        self.tell: Callable[[Change], None] = lambda change: None
+        """Called, in the thread, with each view that has begun here."""
+        self.view: View | None = None
+        self._crowded = False
+        """Whether somebody wants to be rid of names that nobody uses."""
+        self._fates: dict[str, tuple[str, str]] = {}
+        """What became of incarnations, in a word and in more."""
+        self._known: dict[str, str] = {}
+        """The names of incarnations that we have met in views."""
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Nothing is under way."""
+        self._since: float | None = None
+        self._stopped: float | None = None
+        self._decided = 0
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nobody is let in here until the next view begins."""
+        return self._stopped is not None
+
+    def hear(self, message: Message) -> None:
+        match message:
+            case Dead(incarnation, proof):
+                self._fates[incarnation] = ("restart" if proof == RESTARTED else "crash"), proof
+            case Bye(incarnation):
+                self._fates[incarnation] = "leave", "it said goodbye"
+            case Break(_, evictions) if NOBODY in evictions:
+                self._crowded = True
+            case Decided(view):
+                self._decide(view)
+
+    # The phases, in their order.
+
+    def see(self, voter: Voter, now: float) -> None:
+        """There is a reason for a change: said once."""
+        if self._since is None and voter.view:
+            self._since = now
+            self._say("reason", voter.view.epoch + 1, "%s", self._reason(voter, voter.view, now), now)
+
+    def stop(self, member: Member, now: float) -> None:
+        """The member is wedged."""
+        self._stopped = now
+        self._since = now if self._since is None else self._since
+        self._say(
+            "stopped",
+            member.epoch + 1,
+            "nobody is let in until it begins; %d held here",
+            len(member.holds),
+            now,
+        )
+
+    def _decide(self, view: View) -> None:
+        if self.view and view.epoch > max(self._decided, self.view.epoch):
+            self._decided = view.epoch
+            self._say("decided", view.epoch, "decided: %s", self._difference(self.view, view), self.clock())
+
+    def activate(self, view: View) -> None:
+        before, self.view, now = self.view, view, self.clock()
+        self._known |= {node.incarnation: node.name for node in view.members}
+        reasons = set(self._reasons(before, view)) if before else {"birth" if view.counter else "join"}
+        since = self._since
+        took = f" after {now - since:.3f} s" if since is not None else ""
+        names = ", ".join(sorted(node.name for node in view.members))
+        facts = {"phase": "begun", "epoch": view.epoch, "reasons": sorted(reasons)}
+        log.info("%s: epoch %d%s: %s", self.name, view.epoch, took, names, extra=facts)
+        pause = None if self._stopped is None else now - self._stopped
+        self.begin_again()
+        self._fates = {each: fate for each, fate in self._fates.items() if each in view.incarnations}
+        self._crowded = False
+        self.tell(Change(view.epoch, tuple(sorted(reasons)), None if since is None else now - since, pause))
+
+    # In words.
+
+    def _reason(self, voter: Voter, view: View, now: float) -> str:
+        gone = sorted(voter.gone & view.incarnations)
+        silent = [each for each in voter.silent(now) if each not in gone]
+        joining = sorted(node.name for node in newcomers(view, voter.joiners.values()))
+        cut = sorted({other for others in voter.cut.values() for other in others})
+        said = [f"{self._name(each)} is gone ({self._fate(each)[1]})" for each in gone]
+        said += [f"{self._name(each)} was silent for a lease" for each in silent]
+        said += [f"{', '.join(joining)} asks to join"] if joining else []
+        said += [f"not all hear {self._name(each)}" for each in cut]
+        for each in cut:
+            self._fates.setdefault(each, ("cut", "not all heard it"))
+        return "; ".join(said) or (CROWDED if self._crowded else "somebody has begun it")
+
+    def _difference(self, before: View, after: View) -> str:
+        said = [f"without {self._name(each)} ({self._fate(each)[1]})" for each in _lost(before, after)]
+        joined = sorted(self._named(after, after.incarnations - before.incarnations))
+        said += [f"with {', '.join(joined)}"] if joined else []
+        said += [f"other {what}" for what in _terms(before, after)]
+        return "; ".join(said) or "the same members"
+
+    def _reasons(self, before: View, after: View) -> Iterable[str]:
+        yield from (self._fate(each)[0] for each in _lost(before, after))
+        if after.incarnations - before.incarnations:
+            yield "join"
+        yield from _terms(before, after)
+        if after.broken:
+            yield "break"
+        if self._crowded:
+            yield "names"
+
+    def _fate(self, incarnation: str) -> tuple[str, str]:
+        return self._fates.get(incarnation, ("silence", "it was silent for a lease"))
+
+    def _name(self, incarnation: str) -> str:
+        return self._known.get(incarnation, incarnation[:8])
+
+    def _named(self, view: View, incarnations: Iterable[str]) -> list[str]:
+        return [node.name for node in view.members if node.incarnation in incarnations]
+
+    def _say(self, phase: str, epoch: int, text: str, what: object, now: float) -> None:
+        since = now if self._since is None else self._since
+        facts = {"phase": phase, "epoch": epoch, "seconds": now - since}
+        log.info(f"%s: epoch %d, {now - since:.3f} s: {text}", self.name, epoch, what, extra=facts)
+
+
+def _lost(before: View, after: View) -> list[str]:
+    return sorted(before.incarnations - after.incarnations)
+
+
+def _terms(before: View, after: View) -> list[str]:
+    return [what for what in TERMS if getattr(before, what) != getattr(after, what)]

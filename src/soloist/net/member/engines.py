@@ -1,0 +1,42 @@
+"""Who decides on who is a member: the voters among the nodes, or an etcd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+
+from soloist.core import UsageError
+from soloist.net.member.etcd.endpoints import Endpoints, Etcd
+from soloist.net.member.membership import Membership, begin_membership, check_lease
+from soloist.views import Lease
+
+DEFAULT_SECONDS = 10.0
+LEAST_SECONDS = 2
+"""Etcd's leases are no shorter than one and a half of its elections."""
+
+
+def engine(lease: float | None, etcd: Endpoints | None) -> tuple[Lease | None, Callable[..., Membership]]:
+    """The terms, from what a user says, and what begins a membership with them."""
+    if etcd is None:
+        return check_lease(lease), begin_membership
+    from soloist.net.member.etcd.membership import begin_with_etcd  # only who wants it loads HTTP
+
+    return etcd_lease(lease), partial(begin_with_etcd, Etcd.of(etcd))
+
+
+def etcd_lease(seconds: float | None) -> Lease:
+    """The terms, from what a user says. Etcd waits for the lease and no longer, so drift counts twice at the member."""
+    seconds = DEFAULT_SECONDS if seconds is None else seconds
+    lease = check_lease(seconds)
+    assert lease
+    if seconds < LEAST_SECONDS or seconds % 1:
+        raise UsageError(
+            f"lease must be a whole number of seconds with etcd, {LEAST_SECONDS} or more; not {seconds!r}"
+        )
+    lost = lease.length * (1 - lease.drift) * lease.drift / (1 + lease.drift)
+    return msgspec.structs.replace(lease, margin=lease.margin + lost)
+
+
+__all__ = ["Endpoints", "engine", "etcd_lease"]

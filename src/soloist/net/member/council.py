@@ -27,7 +27,6 @@ from soloist.net.member.joining import joining_requests, say_farewell
 from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
-from soloist.net.member.wish import Wish
 from soloist.net.member.wishes import Wishes
 from soloist.views import (
     Activate,
@@ -61,7 +60,7 @@ class Council:
         self.votes, self.clock, self.events = votes, clock, events
         self.name, self.previous = node.name, previous
         """The incarnation that used the same data directory before: since we have it, that one has ended."""
-        self.gate = Gate(Member(node=node), clock, self._drain_soon)
+        self.gate = Gate(Member(node=node), clock, lambda: self.do(lambda: None))
         self.voter: Voter | None = None
         self.pulse = Pulse(self._heard, self._lost_peer)
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
@@ -129,10 +128,6 @@ class Council:
         """Let nobody in any more; once nothing is held here, say so, and never act again."""
         self.do(lambda: self._leave(then))
 
-    def pursue(self, wish: Wish | None) -> None:
-        """Somebody wants other voters, or no longer."""
-        self.pulse.do(lambda: self._step(lambda: self.canvass.pursue(wish)))
-
     def fetch(self) -> None:
         """There is a later view than ours."""
         self.do(self._fetch)
@@ -149,9 +144,6 @@ class Council:
     def do(self, work: Callable[[], None]) -> None:
         """In the thread, as one step."""
         self.pulse.do(lambda: self._step(work))
-
-    def _drain_soon(self) -> None:
-        self.do(lambda: None)
 
     # What the thread does.
 
@@ -302,10 +294,6 @@ class Council:
             view = member.view
         self.renew_at = now + (view.lease.length if view else 1.0) / 3
 
-    def _lease(self) -> float:
-        view = self.newest_view
-        return view.lease.length if view else DEFAULT_LEASE
-
     @property
     def newest_view(self) -> View | None:
         """That we are in, or know of."""
@@ -395,7 +383,8 @@ class Council:
 
     def _flush(self) -> None:
         parcels, self._parcels = self._parcels, {}
-        hears = self.hearing.lately(self._lease(), self.clock()) if parcels else []
+        lease = self.newest_view.lease.length if self.newest_view else DEFAULT_LEASE
+        hears = self.hearing.lately(lease, self.clock()) if parcels else []
         for peer, said in parcels.items():
             self.pulse.send(peer, encode((self.me, hears, said, *self.editions.shown(peer, self.voter))))
             if peer in hears:

@@ -26,7 +26,8 @@ async def change_voters(beginning: Beginning, kind: Kind, name: str) -> int:
         raise UsageError("another change of voters is under way; they change one at a time")
     done = asyncio.Event()
     loop = asyncio.get_running_loop()
-    council.pursue(Wish(change, lambda: loop.call_soon_threadsafe(done.set)))
+    wish = Wish(change, lambda: loop.call_soon_threadsafe(done.set))
+    council.do(lambda: council.canvass.pursue(wish))
     try:
         async with asyncio.timeout(CHANGE_SECONDS):
             await done.wait()
@@ -35,5 +36,5 @@ async def change_voters(beginning: Beginning, kind: Kind, name: str) -> int:
             f"no majority has agreed within {CHANGE_SECONDS:g} s; it may still do so: see `soloist members`"
         ) from None
     finally:
-        council.pursue(None)
+        council.do(lambda: council.canvass.pursue(None))
     return roster.view.epoch if roster.view else 0

@@ -61,7 +61,7 @@ class Council:
         self.votes, self.clock, self.events = votes, clock, events
         self.name, self.previous = node.name, previous
         """The incarnation that used the same data directory before: since we have it, that one has ended."""
-        self.gate = Gate(Member(node=node), clock, self._drain_soon)
+        self.gate = Gate(Member(node=node), clock, lambda: self.do(lambda: None))
         self.voter: Voter | None = None
         self.pulse = Pulse(self._heard, self._lost_peer)
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
@@ -143,9 +143,6 @@ class Council:
     def do(self, work: Callable[[], None]) -> None:
         """In the thread, as one step."""
         self.pulse.do(lambda: self._step(work))
-
-    def _drain_soon(self) -> None:
-        self.do(lambda: None)
 
     # What the thread does.
 

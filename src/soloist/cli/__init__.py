@@ -31,6 +31,10 @@ COMMANDS = {
     "status": "cluster",
     "holders": "cluster",
     "break": "breaking",
+    "members": "members",
+    "join": "members",
+    "leave": "members",
+    "init": "members",
     "keys": "cluster",
     "bench": "bench",
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from soloist.core import UsageError
 from soloist.net.arguments import check_name, check_timeout
 from soloist.net.lock import Lock, Locks, OnLost, RLock, Semaphore
-from soloist.net.member.wishes import Broken
+from soloist.net.member.breaks import Broken
 
 if TYPE_CHECKING:
     from soloist.net.node import Node
@@ -18,7 +18,10 @@ class LockMaker:
 
     @property
     def _node(self) -> Node:
-        return cast("Node", self)
+        node = cast("Node", self)
+        if node.voter_only:
+            raise UsageError(f"node {node.name!r} only votes (voter_only): it has no locks; use another node")
+        return node
 
     def lock(
         self,

@@ -5,10 +5,12 @@ A client says hello, then asks; every answer bears the number of its question.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from soloist.net.link.wire import LockState
-from soloist.net.member.wishes import Broken
+from soloist.net.member.breaks import Broken
 
 CONTROL_VERSION = 1
 
@@ -54,7 +56,21 @@ class AskBreak(msgspec.Struct, frozen=True, tag="break"):
     timeout: float | None = None
 
 
-Request = Hello | Acquire | Release | AskStatus | AskHolders | AskBreak
+class ChangeVoters(msgspec.Struct, frozen=True, tag="voters"):
+    """One more, or one less. Answered by `Done` once that holds whatever crashes, or `Refused`."""
+
+    number: int
+    kind: Literal["add", "remove"]
+    name: str
+
+
+class Leave(msgspec.Struct, frozen=True, tag="leave"):
+    """Leave the cluster for good, vote no more, and end. Answered by `Done` or `Refused`."""
+
+    number: int
+
+
+Request = Hello | Acquire | Release | AskStatus | AskHolders | AskBreak | ChangeVoters | Leave
 
 
 # What a daemon says.
@@ -99,6 +115,8 @@ class MemberStatus(msgspec.Struct, frozen=True):
     connected: bool
     backlog: int
     """Bytes that it has not acknowledged."""
+    role: str = "member"
+    """Whether it is a member, votes, or both."""
 
 
 class Status(msgspec.Struct, frozen=True, tag="status"):
@@ -143,7 +161,14 @@ class Broke(msgspec.Struct, frozen=True, tag="broke"):
     broken: Broken
 
 
-Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders | Broke
+class Done(msgspec.Struct, frozen=True, tag="done"):
+    """What was asked for is so, from this epoch on."""
+
+    number: int
+    epoch: int
+
+
+Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders | Broke | Done
 
 decode_request = msgspec.msgpack.Decoder(Request).decode
 decode_reply = msgspec.msgpack.Decoder(Reply).decode

@@ -218,6 +218,24 @@ def test_an_entry_that_was_removed_ends_its_incarnation(etcds: Etcds, cluster: s
     run(main(), SECONDS)
 
 
+def test_a_request_that_was_done_although_nobody_was_told(etcds: Etcds, cluster: str) -> None:
+    """Then our entry has another revision than we know: no reason to give anything up."""
+
+    async def main() -> None:
+        async with nodes(etcds, cluster, lease=LONG) as make:
+            a = await make("a", "a")
+            hold, store = await inside(a, "orders"), Store(etcds.client(), cluster)
+            seen, who = await asyncio.to_thread(store.read), a.beginning.who.incarnation
+            await asyncio.to_thread(store.renew, seen.entries[who], seen.revisions[who], LONG)
+            await renewed(a)
+            assert hold.valid
+            assert a.beginning.who.incarnation == who
+            council: Any = a.beginning.council  # type: ignore[attr-defined]
+            assert {*council.desk.client.descriptors()} <= {*a.descriptors()}
+
+    run(main(), SECONDS)
+
+
 def test_one_without_etcd_and_other_leases_do_not_fit(etcds: Etcds, cluster: str) -> None:
     async def main(other: dict[str, Any], says: str) -> None:
         async with nodes(etcds, cluster, lease=LONG) as make:

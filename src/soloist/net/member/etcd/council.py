@@ -12,12 +12,13 @@ from functools import partial
 
 from soloist.core import Message
 from soloist.net.member.clock import Clock
-from soloist.net.member.council import Council, Events
+from soloist.net.member.council import Council
 from soloist.net.member.etcd.chair import ETCD, Chair, Decide, Mark
 from soloist.net.member.etcd.desk import Desk, Watch
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.member.etcd.entry import Errands, OwnEntry, Written
 from soloist.net.member.etcd.store import Entry, Snapshot
+from soloist.net.member.events import Events
 from soloist.net.member.votes import MemoryVotes
 from soloist.views import Ballot, Lease, Node, View, fence
 from soloist.views.messages import Ack, Decided, Fetch, News, Prepare, Renew, Report
@@ -50,7 +51,7 @@ class EtcdCouncil(Council):
             lambda: self.pulse.do(lambda: self._step(self._look)),
         )
         self.errands = Errands(self.desk, self._step)
-        self.own = OwnEntry(self.errands, node, self._wrote, self.wishes.evictions)
+        self.own = OwnEntry(self.errands, node, self._wrote, self.pleas.evictions)
         self.chair = Chair(lease)
         self.seen: Snapshot | None = None
         self.seen_at = -math.inf

@@ -33,6 +33,7 @@ from soloist.views.messages import (
     Bye,
     Decided,
     Fetch,
+    Join,
     News,
     Prepare,
     Probe,
@@ -402,6 +403,30 @@ def test_p2_a_joiner_of_the_same_name_waits_until_the_old_one_is_gone() -> None:
     promises(p, "1", "2")
     assert p.proposal is not None
     assert p.proposal.members == (A, B)
+
+
+def test_p2_of_joiners_with_one_name_only_the_last_is_taken_in() -> None:
+    """It was started twice before anybody took it in."""
+    first, second = Node("d", "d2"), Node("d", "d1")
+    v = voter()
+    for node in (first, second):
+        v.receive(node.incarnation, Join(node), 0)
+    assert v.news().joiners == (second,)
+    p = proposer(joiners={"d2": first, "d1": second})
+    p.receive("a1", Report(5, "a1", ()))
+    p.receive("b1", Report(5, "b1", ()))
+    assert p.newcomers() == [second]
+    promises(p, "1", "2")
+    assert p.proposal is not None
+    assert p.proposal.members == (A, B, second)
+
+
+def test_a_view_says_where_its_voters_are() -> None:
+    view = msgspec.structs.replace(VIEW, homes=(("1", "h:1"), ("2", "h:2")))
+    more = Proposer(view=view, ballot=Ballot(1, "b1"), change=VoterChange("add", "4", "h:4"))
+    assert more.next_homes() == (("1", "h:1"), ("2", "h:2"), ("4", "h:4"))
+    less = Proposer(view=view, ballot=Ballot(1, "b1"), change=VoterChange("remove", "1"))
+    assert less.next_homes() == (("2", "h:2"),)
 
 
 def test_p2_of_two_that_do_not_hear_each_other_one_that_holds_nothing_is_left_out() -> None:

@@ -60,7 +60,7 @@ class Council:
         self.votes, self.clock, self.events = votes, clock, events
         self.name, self.previous = node.name, previous
         """The incarnation that used the same data directory before: since we have it, that one has ended."""
-        self.gate = Gate(Member(node=node), clock, self._drain_soon)
+        self.gate = Gate(Member(node=node), clock, lambda: self.pulse.do(lambda: self._step(lambda: None)))
         self.voter: Voter | None = None
         self.pulse = Pulse(self._heard, self._lost_peer)
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
@@ -143,9 +143,6 @@ class Council:
         self.ended = True
         self.pulse.close()
         self.votes.close()
-
-    def _drain_soon(self) -> None:
-        self.pulse.do(lambda: self._step(lambda: None))
 
     # What the thread does.
 
@@ -294,10 +291,6 @@ class Council:
             view = member.view
         self.renew_at = now + (view.lease.length if view else 1.0) / 3
 
-    def _lease(self) -> float:
-        view = self.newest_view
-        return view.lease.length if view else DEFAULT_LEASE
-
     @property
     def newest_view(self) -> View | None:
         """That we are in, or know of."""
@@ -387,7 +380,9 @@ class Council:
 
     def _flush(self) -> None:
         parcels, self._parcels = self._parcels, {}
-        hears = self.hearing.lately(self._lease(), self.clock()) if parcels else []
+        view = self.newest_view
+        lease = view.lease.length if view else DEFAULT_LEASE
+        hears = self.hearing.lately(lease, self.clock()) if parcels else []
         for peer, said in parcels.items():
             self.pulse.send(peer, encode((self.me, hears, said, *self.editions.shown(peer, self.voter))))
             if peer in hears:

@@ -32,6 +32,7 @@ from soloist.net.member.origin import DataDirectory, epoch_of
 from soloist.net.member.roster import Roster, addresses_of
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
+from soloist.net.telemetry.observer import tell
 from soloist.views import Algorithm, Lease, Node, View
 from soloist.views.messages import Break
 from soloist.views.view import NOBODY
@@ -69,9 +70,11 @@ class Membership(Beginning):
         self.council = self.convene(who, votes, clock, previous)
         self.council.votes_only = told.voter_only
         self.run(algorithms_of(who))
-        self.council.chronicle.tell = lambda change: self._in_loop(self._tell, "on_view", change)
+        self.council.chronicle.tell = lambda change: self._in_loop(
+            tell, board.table.observers, "on_view", change
+        )
         if isinstance(votes, DiskVotes):
-            votes.on_store = lambda seconds: self._in_loop(self._tell, "on_store", seconds)
+            votes.on_store = lambda seconds: self._in_loop(tell, board.table.observers, "on_store", seconds)
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
         self.testament = Testament(sentinel and (told.joins or transport.out_of_sight))
         self.deaths = Deaths(self.testament, self.council.dead)
@@ -224,10 +227,6 @@ class Membership(Beginning):
             self.board.loop.call_soon_threadsafe(work, *args)
 
     # In the loop.
-
-    def _tell(self, what: str, fact: object) -> None:
-        for observer in self.board.table.observers:
-            getattr(observer, what)(fact)
 
     def _learn(self, view: View) -> None:
         """There is a view, so this is no beginning."""

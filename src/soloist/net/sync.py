@@ -24,6 +24,7 @@ from soloist.net.link.security import TLS
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import LockState
 from soloist.net.member.engines import Endpoints
+from soloist.net.member.wishes import Broken
 from soloist.net.node import Inspection, Node
 from soloist.net.sync_lock import OnLost, SyncHold, SyncLock, SyncLocks
 
@@ -196,6 +197,9 @@ class SyncNode:
     ) -> SyncLocks:
         locks = self.node.locks(*names, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold)
         return SyncLocks(self, locks, on_lost)
+
+    def break_lock(self, name: str, timeout: float | None = None) -> Broken:
+        return self.call(functools.partial(self.node.break_lock, name, timeout))
 
     def inspect(self, name: str) -> Inspection:
         return self.call(functools.partial(self.node.inspect, name))

@@ -10,21 +10,39 @@ import pytest
 
 from soloist.cli import main
 from soloist.core import UsageError
+from soloist.net import NodeClosed
 from soloist.net.engine.ticket import FENCE_BITS
 from soloist.net.member.anew import begin_anew
 from soloist.net.member.origin import DataDirectory
 from soloist.net.member.votes import DiskVotes
+from soloist.net.service.client import ControlClient
 from soloist.net.service.config import load, parse
+from soloist.net.service.dialogue import Status
 from soloist.testing import ports, until
 from soloist.views import Lease, Node, View
+from tests.net.helpers import run
 from tests.net.service.daemons import Cluster, cluster
 
 MORE = 'lease = 60\ndata_dir = "data-{name}"\n'
 PATH = Path("cluster.toml")
 
 
-def roles(found: Cluster, *words: str) -> dict[str, str]:
-    return {each["name"]: each["role"] for each in found.json("members", "--name", "a", *words)["members"]}
+def status(found: Cluster, node: str = "a") -> Status | None:
+    """As its daemon says, if there is one."""
+
+    async def ask() -> Status:
+        async with ControlClient(found.directory / f"t-{node}.sock") as client:
+            return await client.status()
+
+    try:
+        return run(ask())
+    except NodeClosed:
+        return None
+
+
+def roles(found: Cluster) -> dict[str, str]:
+    said = status(found)
+    return {each.name: each.role for each in said.members} if said and said.epoch else {}
 
 
 def test_a_daemon_joins_votes_and_leaves() -> None:
@@ -34,8 +52,14 @@ def test_a_daemon_joins_votes_and_leaves() -> None:
         until(lambda: roles(found).get("d") == "member", "d is a member")
         code, out, err = found.say("run", "x", "--name", "d", "--", "sh", "-c", "echo $SOLOIST_FENCE")
         assert (code, err) == (0, "")
-        assert int(out) >> FENCE_BITS == found.json("status", "--name", "a")["epoch"]
-        assert roles(found, "--add-voter", "d") == dict.fromkeys("abd", "member, votes")
+        said = status(found)
+        assert said
+        assert int(out) >> FENCE_BITS == said.epoch
+        added = found.json("members", "--name", "a", "--add-voter", "d")
+        assert {each["name"]: each["role"] for each in added["members"]} == dict.fromkeys(
+            "abd", "member, votes"
+        )
+        assert added["voters"] == dict.fromkeys("abd", True)
         code, _, err = found.say("members", "--name", "b", "--add-voter", "d")
         assert (code, err) == (2, "soloist: 'd' is a voter already\n")
         code, out, err = found.say("members", "--name", "d")
@@ -46,7 +70,9 @@ def test_a_daemon_joins_votes_and_leaves() -> None:
         code, _, err = found.finish(newcomer)
         assert code == 0, err
         until(lambda: roles(found) == dict.fromkeys("ab", "member, votes"), "d has left")
-        assert found.json("status", "--name", "a")["trouble"] == ""
+        last = status(found)
+        assert last
+        assert (last.trouble, last.voters) == ("", {"a": True, "b": True})
 
 
 def test_a_voter_of_the_file_has_no_locks() -> None:
@@ -218,9 +244,12 @@ def test_a_damaged_file_keeps_a_cluster_from_beginning_until_the_line_that_is_na
         assert "b has forgotten its votes" in out
         found.daemon("b")
         until(lambda: roles(found) == dict.fromkeys("ab", "member, votes"), "it has begun")
-        assert found.json("status", "--name", "a")["epoch"] > int(said.split()[-1])
+        now = status(found)
+        assert now
+        assert now.epoch > int(said.split()[-1])
 
 
 def _named_line(found: Cluster) -> str:
-    trouble = str(found.json("status", "--name", "a")["trouble"])
+    said = status(found)
+    trouble = said.trouble if said else ""
     return trouble.partition("`")[2].partition("`")[0] if "is no good" in trouble else ""

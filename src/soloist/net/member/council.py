@@ -28,6 +28,7 @@ from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
 from soloist.net.member.wish import Wish
+from soloist.net.member.wishes import Wishes
 from soloist.views import (
     Activate,
     Dropped,
@@ -60,12 +61,13 @@ class Council:
         self.votes, self.clock, self.events = votes, clock, events
         self.name, self.previous = node.name, previous
         """The incarnation that used the same data directory before: since we have it, that one has ended."""
-        self.gate = Gate(Member(node=node), clock, lambda: self.pulse.do(lambda: self._step(lambda: None)))
+        self.gate = Gate(Member(node=node), clock, lambda: self.do(lambda: None))
         self.voter: Voter | None = None
         self.pulse = Pulse(self._heard, self._lost_peer)
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
         self.hearing = Hearing(node.name)
         self.canvass = Canvass(self.hearing)
+        self.wishes = Wishes(self)
         self.editions = Editions(votes, node.name)
         self.chronicle = Chronicle(node.name, clock)
         self.absence = Absence(self.hearing)
@@ -114,18 +116,15 @@ class Council:
 
     def born(self, view: View) -> None:
         """All voters and members have met, nobody has ever voted: this is the first view."""
-        self.pulse.do(lambda: self._step(lambda: self._install(view)))
+        self.do(lambda: self._install(view))
 
     def dead(self, incarnation: str, proof: str) -> None:
         """That process has ended: for certain."""
-        self.pulse.do(lambda: self._step(lambda: self._tell_of(incarnation, proof)))
-
-    def tell_voters(self, message: Message) -> None:
-        self.pulse.do(lambda: self._step(lambda: self._tell_voters(message)))
+        self.do(lambda: self._tell_of(incarnation, proof))
 
     def leave(self, then: Callable[[], None]) -> None:
         """Let nobody in any more; once nothing is held here, say so, and never act again."""
-        self.pulse.do(lambda: self._step(lambda: self._leave(then)))
+        self.do(lambda: self._leave(then))
 
     def pursue(self, wish: Wish | None) -> None:
         """Somebody wants other voters, or no longer."""
@@ -133,16 +132,20 @@ class Council:
 
     def fetch(self) -> None:
         """There is a later view than ours."""
-        self.pulse.do(lambda: self._step(self._fetch))
+        self.do(self._fetch)
 
     def become(self, node: Node) -> None:
         """Begin again as another incarnation: the one before was left out of a view."""
-        self.pulse.do(lambda: self._step(lambda: self._become(node)))
+        self.do(lambda: self._become(node))
 
     def close(self) -> None:
         self.ended = True
         self.pulse.close()
         self.votes.close()
+
+    def do(self, work: Callable[[], None]) -> None:
+        """In the thread, as one step."""
+        self.pulse.do(lambda: self._step(work))
 
     # What the thread does.
 
@@ -183,16 +186,16 @@ class Council:
             with self.gate.step() as member:
                 say_farewell(member, list(self.hearing.incarnations.values()))
             self._perform(self.member)
-            self._tell_voters(Bye(self.me))
+            self.tell_voters(Bye(self.me))
             self._flush()
         finally:  # whatever went wrong: somebody waits for the end
             then()
 
     def _tell_of(self, incarnation: str, proof: str) -> None:
         log.warning("%s: %s has ended (%s)", self.name, name_of(incarnation, self.member.view), proof)
-        self._tell_voters(Dead(incarnation, proof))
+        self.tell_voters(Dead(incarnation, proof))
 
-    def _tell_voters(self, message: Message) -> None:
+    def tell_voters(self, message: Message) -> None:
         for peer in self.pulse.peers():
             self._say_to(peer, VOTER, message)
         self._hear(self.me, VOTER, message)
@@ -232,8 +235,8 @@ class Council:
                     self._send(to, message)
                 case Activate(view):
                     self._activated(view)
-                case Lost(hold):
-                    self.events.lost(hold.lock, hold.fence)
+                case Lost(hold, broken):
+                    self.events.lost(hold.lock, hold.fence, broken)
                 case Dropped(view):
                     log.warning("%s was left out of epoch %d", self.name, view.epoch)
                     self.hearing.left_out = view, self.clock()
@@ -248,6 +251,7 @@ class Council:
         if self.voter:  # it may know of none yet, and would never vote
             self.voter.receive(self.me, Decided(view), self.clock())
         self.events.activated(view)
+        self.wishes.see(view)
         self._renew()
 
     def _set_pace(self, view: View) -> None:
@@ -280,6 +284,7 @@ class Council:
                 member.lose_all()
         self._note_lease(valid)
         self._look_around(now)
+        self.wishes.say()
         self.canvass.press()
         for voter, decided in self.canvass.see_to_wish(self.known):
             self._send(voter, decided)
@@ -324,7 +329,7 @@ class Council:
 
     def _ask_to_join(self) -> None:
         for message in joining_requests(self):
-            self._tell_voters(message)
+            self.tell_voters(message)
 
     # What is said and heard.
 

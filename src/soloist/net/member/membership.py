@@ -24,6 +24,7 @@ from soloist.net.link.wire import Envelope, encode
 from soloist.net.losses import LEASE_OVER
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
+from soloist.net.member.chronicle import of_names
 from soloist.net.member.clock import Clock, lease_clock
 from soloist.net.member.company import Company, first_view, obstacle
 from soloist.net.member.council import Council
@@ -32,10 +33,9 @@ from soloist.net.member.origin import DataDirectory, epoch_of
 from soloist.net.member.roster import Roster, addresses_of
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
+from soloist.net.member.wishes import BROKEN, Breaks
 from soloist.net.telemetry.observer import tell
 from soloist.views import Algorithm, Lease, Node, View
-from soloist.views.messages import Break
-from soloist.views.view import NOBODY
 
 log = logging.getLogger("soloist.net")
 
@@ -50,6 +50,8 @@ class Membership(Beginning):
 
     renews = True
     roster: Roster
+    council: Council
+    breaks: Breaks
 
     def __init__(
         self,
@@ -79,6 +81,7 @@ class Membership(Beginning):
         self.testament = Testament(sentinel and (told.joins or transport.out_of_sight))
         self.deaths = Deaths(self.testament, self.council.dead)
         transport.on_will = self.deaths.hear_will
+        self.breaks = Breaks(self.council, self._in_loop, self.why)
         epoch = votes.file.view.epoch if votes.file.view else 0
         super().__init__(
             msgspec.structs.replace(
@@ -100,7 +103,8 @@ class Membership(Beginning):
         """Peers that had a link and no connection for renewals when we last looked."""
         self._looking: asyncio.TimerHandle | None = None
         board.table.door = self.council.gate
-        board.table.crowded = lambda: self.council.tell_voters(Break(board.table.epoch, (NOBODY,)))
+        rid = lambda: self.council.tell_voters(of_names(board.table.epoch))  # noqa: E731
+        board.table.crowded = lambda: self.council.do(rid)
 
     def _as_member(self, who: Who) -> Node:
         """What views say of this node."""
@@ -207,8 +211,8 @@ class Membership(Beginning):
     def activated(self, view: View) -> None:
         self._in_loop(self._activate, view)
 
-    def lost(self, lock: str, fence: int) -> None:
-        self._in_loop(self._lose, lock, fence)
+    def lost(self, lock: str, fence: int, broken: bool) -> None:
+        self._in_loop(self._lose, lock, fence, BROKEN if broken else LEASE_OVER)
 
     def dropped(self, view: View) -> None:
         self._in_loop(self._rejoin)
@@ -289,10 +293,11 @@ class Membership(Beginning):
             if self.transport.incarnation(peer) != members.get(peer)
         }
 
-    def _lose(self, lock: str, fence: int) -> None:
-        self.board.lose(lock, fence, LEASE_OVER)
+    def _lose(self, lock: str, fence: int, why: str) -> None:
+        self.board.lose(lock, fence, why)
 
     def _go_on(self) -> None:
+        self.starved = ""
         if not self.ended:
             self.board.go_on()
 
@@ -341,17 +346,20 @@ class Membership(Beginning):
         self._in_loop(self._starve, why)
 
     def _starve(self, why: str) -> None:
-        """There has been no majority for a whole lease: whoever waits had better know."""
-        missing = [name for name, heard in self.voters().items() if not heard]
-        away = f"; not heard: {', '.join(missing)}" if missing else ""
+        """There has been no majority for a whole lease: whoever waits had better know, and whoever tries now."""
+        if self.council.leased:  # meanwhile
+            return
+        self.starved = why
         callers, self.callers = self.callers, []
         for caller in [*callers, *self.board.table.give_up_waiting()]:
             name = caller.lock.partition(":")[2]
-            caller.ticket.fail(NoQuorum(f"{name!r} cannot be granted: {why}{away}", name=name))
+            caller.ticket.fail(NoQuorum(f"{name!r} cannot be granted: {why}", name=name))
+        self.breaks.starve(why)
 
     async def leave(self) -> None:
         """Say goodbye, so that nobody has to wait for us, and end."""
         self.ended = True
+        self.breaks.end()
         gone = asyncio.Event()
         self.council.leave(lambda: self._in_loop(gone.set))
         try:

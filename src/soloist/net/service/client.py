@@ -15,12 +15,15 @@ from soloist.core import ProtocolError, UsageError
 from soloist.net import errors
 from soloist.net.errors import AcquireTimeout, LockError, NodeClosed
 from soloist.net.link.wire import Frames, LockState, encode, frame
+from soloist.net.member.wishes import Broken
 from soloist.net.service.config import Config, Member
 from soloist.net.service.dialogue import (
     CONTROL_VERSION,
     Acquire,
+    AskBreak,
     AskHolders,
     AskStatus,
+    Broke,
     ChangeVoters,
     Done,
     Granted,
@@ -160,6 +163,11 @@ class ControlClient:
         done: Done = await self._call(number, Leave(number))
         return done.epoch
 
+    async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
+        number = self._next()
+        found: Broke = await self._call(number, AskBreak(number, name, timeout))
+        return found.broken
+
     def _next(self) -> int:
         self._number += 1
         return self._number
@@ -209,7 +217,7 @@ class ControlClient:
                 self._answer(number, self._granted(number, fence, slot))
             case Refused(number):
                 self._answer(number, _error(reply))
-            case Released(number) | Status(number) | Holders(number) | Done(number):
+            case Released(number) | Status(number) | Holders(number) | Done(number) | Broke(number):
                 self._answer(number, reply)
 
     def _granted(self, number: int, fence: int, slot: int | None) -> RemoteHold:

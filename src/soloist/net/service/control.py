@@ -27,8 +27,10 @@ from soloist.net.node import Node
 from soloist.net.service.dialogue import (
     CONTROL_VERSION,
     Acquire,
+    AskBreak,
     AskHolders,
     AskStatus,
+    Broke,
     ChangeVoters,
     Done,
     Granted,
@@ -241,6 +243,8 @@ class Client:
                 self._begin(request.number, self._change(request.number, request.kind, request.name))
             case Leave():
                 self._begin(request.number, self._leave(request.number))
+            case AskBreak():
+                self._begin(request.number, self._break(request))
 
     def _hello(self, hello: Hello) -> None:
         self.program = hello.program or self.program
@@ -346,6 +350,12 @@ class Client:
         else:
             self._say(Done(number, self.node.epoch))
             self.server.told_to_leave()
+
+    async def _break(self, asked: AskBreak) -> None:
+        try:
+            self._say(Broke(asked.number, await self.node.break_lock(asked.name, asked.timeout)))
+        except SoloistError as error:
+            self._say(Refused(asked.number, type(error).__name__, str(error)))
 
     def _say(self, reply: Reply) -> None:
         if self.writer.is_closing():

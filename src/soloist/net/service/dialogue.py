@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from soloist.net.link.wire import LockState
+from soloist.net.member.wishes import Broken
 
 CONTROL_VERSION = 1
 
@@ -61,7 +62,15 @@ class Leave(msgspec.Struct, frozen=True, tag="leave"):
     number: int
 
 
-Request = Hello | Acquire | Release | AskStatus | AskHolders | ChangeVoters | Leave
+class AskBreak(msgspec.Struct, frozen=True, tag="break"):
+    """Have a lock taken from whoever holds it. Answered by `Broke` or `Refused`."""
+
+    number: int
+    name: str
+    timeout: float | None = None
+
+
+Request = Hello | Acquire | Release | AskStatus | AskHolders | ChangeVoters | Leave | AskBreak
 
 
 # What a daemon says.
@@ -154,7 +163,12 @@ class Done(msgspec.Struct, frozen=True, tag="done"):
     epoch: int
 
 
-Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders | Done
+class Broke(msgspec.Struct, frozen=True, tag="broke"):
+    number: int
+    broken: Broken
+
+
+Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders | Done | Broke
 
 decode_request = msgspec.msgpack.Decoder(Request).decode
 decode_reply = msgspec.msgpack.Decoder(Reply).decode

@@ -281,10 +281,6 @@ class Council:
             view = member.view
         self.renew_at = now + (view.lease.length if view else 1.0) / 3
 
-    def _lease(self) -> float:
-        view = self.newest_view
-        return view.lease.length if view else DEFAULT_LEASE
-
     @property
     def newest_view(self) -> View | None:
         """That we are in, or know of."""
@@ -374,7 +370,9 @@ class Council:
 
     def _flush(self) -> None:
         parcels, self._parcels = self._parcels, {}
-        hears = self.hearing.lately(self._lease(), self.clock()) if parcels else []
+        view = self.newest_view
+        lease = view.lease.length if view else DEFAULT_LEASE
+        hears = self.hearing.lately(lease, self.clock()) if parcels else []
         for peer, said in parcels.items():
             self.pulse.send(peer, encode((self.me, hears, said, *self.editions.shown(peer, self.voter))))
             if peer in hears:

@@ -25,6 +25,7 @@ from soloist.net.losses import LEASE_OVER
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
 from soloist.net.member.breaks import BROKEN, Breaks
+from soloist.net.member.chronicle import of_names
 from soloist.net.member.clock import Clock, lease_clock
 from soloist.net.member.company import Company, first_view, obstacle
 from soloist.net.member.council import Council
@@ -33,9 +34,8 @@ from soloist.net.member.origin import DataDirectory, epoch_of
 from soloist.net.member.roster import Roster, addresses_of
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
+from soloist.net.telemetry.observer import tell
 from soloist.views import Algorithm, Lease, Node, View
-from soloist.views.messages import Break
-from soloist.views.view import NOBODY
 
 log = logging.getLogger("soloist.net")
 
@@ -72,9 +72,11 @@ class Membership(Beginning):
         self.council = self.convene(who, votes, clock, previous)
         self.council.votes_only = told.voter_only
         self.run(algorithms_of(who))
-        self.council.chronicle.tell = lambda change: self._in_loop(self._tell, "on_view", change)
+        self.council.chronicle.tell = lambda change: self._in_loop(
+            tell, board.table.observers, "on_view", change
+        )
         if isinstance(votes, DiskVotes):
-            votes.on_store = lambda seconds: self._in_loop(self._tell, "on_store", seconds)
+            votes.on_store = lambda seconds: self._in_loop(tell, board.table.observers, "on_store", seconds)
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
         self.breaks = Breaks(self.council, self._in_loop, self.why)
         self.testament = Testament(sentinel and (told.joins or transport.out_of_sight))
@@ -102,7 +104,7 @@ class Membership(Beginning):
         self._looking: asyncio.TimerHandle | None = None
         board.table.door = self.council.gate
         council, table = self.council, board.table
-        table.crowded = lambda: council.do(lambda: council.tell_voters(Break(table.epoch, (NOBODY,))))
+        table.crowded = lambda: council.do(lambda: council.tell_voters(of_names(table.epoch)))
 
     def _as_member(self, who: Who) -> Node:
         """What views say of this node."""
@@ -229,10 +231,6 @@ class Membership(Beginning):
             self.board.loop.call_soon_threadsafe(work, *args)
 
     # In the loop.
-
-    def _tell(self, what: str, fact: object) -> None:
-        for observer in self.board.table.observers:
-            getattr(observer, what)(fact)
 
     def _learn(self, view: View) -> None:
         """There is a view, so this is no beginning."""

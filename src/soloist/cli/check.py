@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.status import Status
 
-from soloist.algorithms import find
+from soloist.algorithms import find_any
 from soloist.algorithms.printed import find_printed
 from soloist.check import REDUCTIONS, UNBOUNDED, Limits, Progress, Report, text
 from soloist.check import check as run_check
@@ -21,6 +21,7 @@ from soloist.check.judge import ENDLESS_STATES
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
 from soloist.cli.check_carry import run_carry
+from soloist.cli.check_faults import checked_faults
 from soloist.cli.check_views import run_views
 from soloist.cli.output import print_json, write_text
 from soloist.core import UsageError, unknown
@@ -61,6 +62,18 @@ def check(
             help="A crashed site stays down, or comes back as it was, or as it began; its mail is lost.",
         ),
     ] = "never",
+    fault: Annotated[
+        Names,
+        typer.Option(
+            "--fault",
+            metavar="FAULT",
+            help="loss, duplicate, reorder, crash, restart, restart-new: at every moment; may be repeated.",
+        ),
+    ] = None,
+    timeouts: Annotated[
+        int | None,
+        typer.Option("--timeouts", metavar="T", help="At most T timers run out in a run."),
+    ] = None,
     property: Annotated[
         Names, typer.Option("--property", metavar="NAME", help="Judge only this; may be repeated.")
     ] = None,
@@ -120,7 +133,10 @@ def check(
 
         soloist check carry naimi-trehel kakugawa
     """
-    if faults is not None and not loss and not duplicate:
+    network = checked_faults(
+        fault, channels=channels, loss=loss, duplicate=duplicate, crashes=crashes, restart=restart
+    )
+    if faults is not None and not network["loss"] and not network["duplicate"]:
         raise UsageError("--faults counts losses and duplications; add --loss or --duplicate")
     limits = Limits(states=states, memory=memory, seconds=seconds)
     if name == "views":
@@ -133,14 +149,13 @@ def check(
         raise UsageError(
             f"only `views` and `carry` have settings; leave out {' '.join(settings or ['--all'])}"
         )
-    card = find_printed(name) if printed else find(name)
+    card = find_printed(name) if printed else find_any(name)
     with watcher(json) as watch:
         report = run_check(
             card,
             nodes=nodes,
             rounds=requests(rounds),
             k=k,
-            channels=channels,
             options=algorithm_options(option),
             properties=property or None,
             reductions=reductions(no_reduction or []),
@@ -148,11 +163,9 @@ def check(
             worst=worst,
             endless_states=_not_negative("endless", endless),
             watch=watch,
-            loss=loss,
-            duplicate=duplicate,
             faults=UNBOUNDED if faults is None else _not_negative("faults", faults),
-            crashes=crashes,
-            restart=restart,
+            timeouts=UNBOUNDED if timeouts is None else _not_negative("timeouts", timeouts),
+            **network,
         )
     if trace:
         write_script(trace, report)

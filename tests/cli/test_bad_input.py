@@ -36,6 +36,7 @@ COMMANDS = {
     "bench nemesis": "--minutes --nodes --lease --kinds",
     "bench leases": "--rounds --seconds --processes --lease",
     "node --name a": "--grace --config --log-level",
+    "break lock": "--timeout --config",
     "run lock true": "--timeout --semaphore --kill-after --max-hold --config",
 }
 FINE = {

@@ -135,11 +135,10 @@ class Nemesis:
         self.note(f"kill {name}", "kill")
         self.crew.kill(name)
 
-    def revive(self, name: str, hear: bool = True) -> None:
-        """Start it again; and hear that it is."""
+    def revive(self, name: str) -> None:
+        """Start it again; when this returns, it is."""
         self._start(name)
-        if hear:
-            self.crew.hear(name)
+        self.crew.hear(name)
         self.note(f"{name} is started again")
 
     def await_member(self, name: str) -> None:

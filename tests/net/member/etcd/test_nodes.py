@@ -103,6 +103,22 @@ def test_two_nodes_survive_each_other(etcds: Etcds, cluster: str) -> None:
     run(main(), SECONDS)
 
 
+def test_a_lock_is_broken(etcds: Etcds, cluster: str) -> None:
+    async def main() -> None:
+        async with nodes(etcds, cluster, lease=LONG) as make:
+            a, b = await both(make)
+            hold, kept = await inside(b, "wanted"), await inside(b, "kept")
+            found = await a.break_lock("wanted")
+            assert [(taken.node, taken.fence) for taken in found.held] == [("b", hold.fence)]
+            assert "broken" in hold.why
+            async with a.lock("wanted") as later:
+                assert later.epoch >= found.epoch > hold.epoch
+            assert kept.valid
+            assert (await b.break_lock("wanted")).held == ()
+
+    run(main(), SECONDS)
+
+
 @pytest.mark.parametrize("how", ["killed", "stopped"])
 def test_one_etcd_member_is_lost(etcds: Etcds, cluster: str, how: str) -> None:
     """The leader, no less."""
@@ -198,6 +214,24 @@ def test_an_entry_that_was_removed_ends_its_incarnation(etcds: Etcds, cluster: s
             assert not hold.valid
             await eventually(lambda: together(a, b), "it is back")
             assert a.beginning.who.incarnation != who
+
+    run(main(), SECONDS)
+
+
+def test_a_request_that_was_done_although_nobody_was_told(etcds: Etcds, cluster: str) -> None:
+    """Then our entry has another revision than we know: no reason to give anything up."""
+
+    async def main() -> None:
+        async with nodes(etcds, cluster, lease=LONG) as make:
+            a = await make("a", "a")
+            hold, store = await inside(a, "orders"), Store(etcds.client(), cluster)
+            seen, who = await asyncio.to_thread(store.read), a.beginning.who.incarnation
+            await asyncio.to_thread(store.renew, seen.entries[who], seen.revisions[who], LONG)
+            await renewed(a)
+            assert hold.valid
+            assert a.beginning.who.incarnation == who
+            council: Any = a.beginning.council  # type: ignore[attr-defined]
+            assert {*council.desk.client.descriptors()} <= {*a.descriptors()}
 
     run(main(), SECONDS)
 

@@ -2,6 +2,7 @@
 
     make pages                       all of them
     python docs/generate.py lamport  the page of one algorithm
+    python docs/generate.py assumptions  what they need: minutes
 
 Everything is deterministic: the same code writes the same bytes, and a test says where a page is out of date.
 """
@@ -9,6 +10,7 @@ Everything is deterministic: the same code writes the same bytes, and a test say
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from pathlib import Path
 
@@ -26,6 +28,8 @@ from soloist.algorithms.printed import (
 )
 from soloist.check import Report
 from soloist.cli import main
+from soloist.cli.check_drop import text as cell_text
+from soloist.lab.assumptions import ASSUMPTIONS, STATES, matrix
 from soloist.lab.refute import refute
 from soloist.sim import Experiment, Saturated, Thinking, simulate
 from soloist.sim.faults import faults
@@ -278,7 +282,35 @@ def crash_figures(card: Card) -> str:
     return "\n".join(lines) + f"\n\nAs `{command}`."
 
 
+def assumptions_page() -> str:
+    """What the algorithms of the catalogue need: the matrix, and the shortest run for each thing that breaks."""
+    found = matrix(list(CATALOGUE), jobs=os.cpu_count() or 1)
+    wants = "\n".join(f"- **{name}**: {says}." for name, (says, _) in ASSUMPTIONS.items())
+    intro = (
+        "# What algorithms need\n\nEvery algorithm of the catalogue without one of its assumptions, in every order of events of a system of two sites, then of "
+        f"three, with one request each, up to {STATES:,} states a search.\n\n{wants}\n\nFor loss, duplication and crashes it takes one. Safety is judged first "
+        "(*two inside*; *fails*: a step raises an error, such as a second token for a site that is inside), then whether it goes on (*deadlocks*; where "
+        "sites come back: *never ends*, for there is a state from which not all can be served). So what deadlocks is safe, as far as was searched; a question mark: the search for "
+        "something unsafe was cut off. *holds* says no more than that nothing breaks in systems of this size. `soloist check drop` makes this matrix, and "
+        "`soloist check drop lamport order` one cell with its run.\n"
+    )
+    rows = ["| algorithm | " + " | ".join(ASSUMPTIONS) + " |", "|---" * (len(ASSUMPTIONS) + 1) + "|"]
+    for name in CATALOGUE:
+        cells = [cell_text(cell) for cell in found if cell.algorithm == name]
+        rows.append(f"| [{name}](algorithms/{name}.md) | " + " | ".join(cells) + " |")
+    runs = ["## Runs\n\nThe shortest for each, in the language of scripts (`soloist.sim.script`)."]
+    for name in CATALOGUE:
+        broken = [cell for cell in found if cell.algorithm == name and cell.script]
+        lines = [f"- {c.assumption}, {c.outcome}: `{'; '.join(c.script.splitlines())}`" for c in broken]
+        runs.append(f"### {name}\n\n" + "\n".join(lines))
+    return "\n\n".join([intro.strip(), "\n".join(rows), *runs]) + "\n"
+
+
 def write(names: list[str]) -> None:
+    if names == ["assumptions"]:
+        print("docs/assumptions.md")
+        (DOCS / "assumptions.md").write_text(assumptions_page())
+        return
     (DOCS / "algorithms").mkdir(exist_ok=True)
     (DOCS / "recovery").mkdir(exist_ok=True)
     for name in names or (*CATALOGUE, *RECOVERY):
@@ -288,6 +320,7 @@ def write(names: list[str]) -> None:
     if not names:
         print("docs/errata.md")
         (DOCS / "errata.md").write_text(errata_page())
+        write(["assumptions"])
         main([*PICTURE, "--picture", str(DOCS / "comparison.svg")])
 
 

@@ -65,6 +65,14 @@ def test_the_crash_of_a_site_with_the_token_is_recovered_from(name: str) -> None
     assert result.entries >= 99
 
 
+def test_a_question_that_comes_while_another_is_open_is_asked_next() -> None:
+    """Site 2 dies as the owner of the grant of site 0, and whenever site 0 is asked about it, it waits for answers itself."""
+    experiment = Experiment(
+        "agrawal-el-abbadi-recovery", 5, workload=Thinking(100.0), entries=250, warmup=0, faults=faults(["crash=any@0..0.5"])
+    )  # fmt: skip
+    assert run(experiment, 352).faults["crash"] == 1
+
+
 @pytest.mark.parametrize("name", RECOVERY)
 def test_without_a_fault_it_is_the_algorithm_that_it_extends(name: str) -> None:
     card = find_any(name)

@@ -5,6 +5,7 @@ failed node              down         sites that have not answered in time
 tree quorum              S            the quorum of the request under way, around those that are down
                          asked        all that this request has asked, also those that are in its quorum no more
                          silent       sites that have been asked whether they are alive, and have not answered yet
+                         later        sites to be asked that next
                          done[j]      number of the last request of j that has been released
 
 A request that waits for T asks the sites that have not granted whether they are alive, and those ask the owners of their grants. Who is
@@ -41,6 +42,7 @@ class AgrawalElAbbadiRecovery(Arbiter, kw_only=True):
     down: set[Site] = set()
     asked: set[Site] = set()
     silent: set[Site] = set()
+    later: set[Site] = set()
     done: dict[Site, Stamp] = {}
 
     @classmethod
@@ -101,16 +103,18 @@ class AgrawalElAbbadiRecovery(Arbiter, kw_only=True):
 
     def timeout(self, name: str) -> None:
         if name == "T":
-            self.probe(set(self.S) - self.got)
+            self.probe(set(self.S) - self.got | ({self.lock[1]} if self.lock else set()))
             self.set_timer("T", self.T)
         else:
             gone, self.silent = self.silent, set()
             self.go_around(gone)
+            self.probe(set())
 
     def probe(self, sites: set[Site]) -> None:
         """One question at a time, so that everybody has the same time to answer."""
-        if not self.silent:
-            self.silent = sites - {self.me} - self.down
+        self.later |= sites
+        if not self.silent and (asked := self.later - {self.me} - self.down):
+            self.silent, self.later = asked, set()
             self.multicast(sorted(self.silent), Probe())
             self.set_timer("Treply", self.Treply)
 
@@ -123,6 +127,7 @@ class AgrawalElAbbadiRecovery(Arbiter, kw_only=True):
     @on(Alive)
     def on_alive(self, j: Site, m: Alive) -> None:
         self.silent.discard(j)
+        self.probe(set())
 
     def go_around(self, gone: set[Site]) -> None:
         if not gone:

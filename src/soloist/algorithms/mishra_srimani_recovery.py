@@ -5,12 +5,10 @@ time-out                T                 how long a site waits for the token
 (wait for responses)    Treply            how long it waits for answers: a site that is silent for so long has failed
 regeneration started    regenerating      this site asks for answers ("check") or for what the others know ("create")
 by another              other             who regenerates, as far as this site knows
-PRIVILEGE_CHECK, …       the messages below, in the order in which they are sent
 incarnation             inc               number of the newest token that this site knows of, or has promised to wait for
 
 The rest is `suzuki-kasami`. (The survey's base is algorithm B, whose bounded numbers have nothing to do with failures.) At most one site
 fails, and stays down. **Safety rests on time**: Treply must be above 2d, with d the longest delay.
-
 Where the survey says less. To act on N-2 NO_CRITs at once is not safe, though nothing fails: the missing answer may be the holder's; so
 the site waits for N-1, or for Treply. A token may be on its way while all say NO_CRIT: an UPDATE is a promise to refuse tokens of older
 incarnations, and a holder that is told of a new one refuses, and raises its token's. After a false alarm a site asks again, and
@@ -130,13 +128,12 @@ class MishraSrimaniRecovery(SuzukiKasami, kw_only=True):
             self.regenerating, self.highest = "check", self.inc
             self.multicast(self.others, PrivilegeCheck())
             self.set_timer("Treply", self.Treply)
-        elif self.regenerating == "check" and self.enough():
+        elif self.regenerating == "check" and self.enough():  # who has not answered by now has failed
             self.create()
         else:
             self.ask_again()
 
     def enough(self) -> bool:
-        """Whether at most one has not answered, and Treply has run out: it has failed."""
         return len(self.no_crit) >= self.n - 2
 
     @on(PrivilegeCheck)

@@ -30,11 +30,11 @@ COMMANDS = {
     "run": "cluster",
     "status": "cluster",
     "holders": "cluster",
+    "break": "breaking",
     "members": "members",
     "join": "members",
     "leave": "members",
     "init": "members",
-    "break": "breaking",
     "keys": "cluster",
     "bench": "bench",
 }

@@ -12,7 +12,8 @@ from soloist.cli.cluster import ConfigFile, NodeName, ask, find_member
 from soloist.cli.output import print_json
 from soloist.core import UsageError
 from soloist.durations import duration
-from soloist.net.member.wishes import Broken
+from soloist.net.member.breaks import Broken
+from soloist.net.service.client import break_lock
 
 
 def break_(
@@ -42,7 +43,7 @@ def break_(
         raise UsageError("LOCK is empty")
     seconds = None if timeout is None else duration(timeout, "--timeout")
     _, member = find_member(config, name)
-    found = ask(member, lambda client: client.break_lock(lock, seconds))
+    found = ask(member, lambda client: break_lock(client, lock, seconds))
     print_json(msgspec.to_builtins(found)) if json else print(sentence(found))
 
 

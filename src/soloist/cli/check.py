@@ -33,13 +33,14 @@ def check(
     name: Annotated[
         str,
         typer.Argument(
-            help="The algorithm; `soloist algorithms` lists them. `views`: membership. `carry`: held locks in a new epoch."
+            help="The algorithm; `soloist algorithms` lists them. `views`: membership. `carry`: held locks in a new epoch. `drop`: what algorithms need."
         ),
     ],
     settings: Annotated[
         Names,
         typer.Argument(
-            metavar="[NAME]...", help="With `views`: these settings only; with `carry`: these algorithms."
+            metavar="[NAME]...",
+            help="With `views`: these settings only; with `carry`: these algorithms; with `drop`: these and these assumptions.",
         ),
     ] = None,
     nodes: arg.Nodes = 3,
@@ -107,7 +108,10 @@ def check(
         typer.Option("--trace", metavar="FILE", help="Write the run that is shown as a script of commands."),
     ] = None,
     all: Annotated[
-        bool, typer.Option("--all", help="With `views` and `carry`: the large settings, too.")
+        bool,
+        typer.Option(
+            "--all", help="With `views` and `carry`: the large settings, too; with `drop`: recovery, too."
+        ),
     ] = False,
     json: arg.Json = False,
 ) -> None:
@@ -132,6 +136,8 @@ def check(
         soloist check views epochs voters-change
 
         soloist check carry naimi-trehel kakugawa
+
+        soloist check drop lamport order duplication
     """
     network = checked_faults(
         fault, channels=channels, loss=loss, duplicate=duplicate, crashes=crashes, restart=restart
@@ -139,15 +145,12 @@ def check(
     if faults is not None and not network["loss"] and not network["duplicate"]:
         raise UsageError("--faults counts losses and duplications; add --loss or --duplicate")
     limits = Limits(states=states, memory=memory, seconds=seconds)
-    if name == "views":
-        with watcher(json) as watch:
-            run_views(settings or [], all, limits, json, watch)
-    if name == "carry":
-        with watcher(json) as watch:
-            run_carry(settings or [], all, limits, json, watch)
+    if name in SUITES:
+        with watcher(json or name == "drop") as watch:
+            SUITES[name](settings or [], all, limits, json, watch)
     if settings or all:
         raise UsageError(
-            f"only `views` and `carry` have settings; leave out {' '.join(settings or ['--all'])}"
+            f"only {', '.join(SUITES)} have settings; leave out {' '.join(settings or ['--all'])}"
         )
     card = find_printed(name) if printed else find_any(name)
     with watcher(json) as watch:
@@ -171,6 +174,17 @@ def check(
         write_script(trace, report)
     print_json(report.record()) if json else print(text(report))
     raise typer.Exit(report.exit_code())
+
+
+def run_drop(names: list[str], all: bool, limits: Limits, json: bool, watch: Watcher | None) -> None:
+    """Only this one needs the laboratory."""
+    from soloist.cli.check_drop import run_drop
+
+    run_drop(names, all, limits, json)
+
+
+SUITES = {"views": run_views, "carry": run_carry, "drop": run_drop}
+"""What can be checked besides an algorithm."""
 
 
 def requests(text: str) -> int | list[int]:

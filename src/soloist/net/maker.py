@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from soloist.core import UsageError
 from soloist.net.arguments import check_name, check_timeout
 from soloist.net.lock import Lock, Locks, OnLost, RLock, Semaphore
-from soloist.net.member.wishes import Broken
+from soloist.net.member.breaks import Broken
 
 if TYPE_CHECKING:
     from soloist.net.node import Node

@@ -23,8 +23,8 @@ from soloist.net.errors import NodeClosed
 from soloist.net.link.security import TLS
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import LockState
+from soloist.net.member.breaks import Broken
 from soloist.net.member.engines import Endpoints
-from soloist.net.member.wishes import Broken
 from soloist.net.node import Inspection, Node
 from soloist.net.sync_lock import OnLost, SyncHold, SyncLock, SyncLocks
 

@@ -64,6 +64,7 @@ class Script:
         self.ports: list[Port] = []
         self.flights: list[Flight] = []
         self.fifo = False
+        self.k = 1
         self.answers: list[str] = []
         self.out = Outbox(self._choose)
         self.timers: set[tuple[Site, str]] = set()
@@ -105,7 +106,7 @@ class Script:
 
     def start(self, card: Card, size: Size, fifo: bool) -> list[str]:
         """A new system, also of a card that is not in the catalogue."""
-        self.fifo = fifo
+        self.fifo, self.k = fifo, size.k
         self.out, self.timers, self.down = Outbox(self._choose), set(), set()
         self.begin = lambda site: Port(card.start_one(size, site), self.out)
         self.ports = [self.begin(site) for site in range(size.n)]

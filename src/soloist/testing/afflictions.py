@@ -125,11 +125,12 @@ def spoil(nemesis: Nemesis) -> None:
 
 
 def leave(nemesis: Nemesis) -> None:
-    """A rolling restart: each in turn says goodbye, ends, and comes back."""
+    """A rolling upgrade: each in turn says goodbye, ends, and comes back with a later version of the protocol."""
     for name in nemesis.draw.sample(nemesis.names, len(nemesis.names)):
         nemesis.dead.append(nemesis.tally(name))
         nemesis.note(f"{name} leaves", "leave")
         nemesis.crew.end(name)
+        nemesis.upgraded.add(name)
         nemesis.revive(name)
         nemesis.await_member(name)
 

@@ -11,7 +11,7 @@ import pytest
 from soloist.core import UsageError
 from soloist.net import AcquireTimeout, LockError, LockLost, Node, NoQuorum, SyncNode
 from soloist.net.engine.ticket import FENCE_BITS
-from soloist.net.member.wishes import Broken, Taken
+from soloist.net.member.breaks import Broken, Taken
 from soloist.testing import Do, Worker, Workers, crash, eventually, memory_cluster, memory_nodes, ports
 from tests.net.helpers import run
 from tests.net.member.test_survival import LEASE, fence_of

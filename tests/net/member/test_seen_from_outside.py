@@ -63,7 +63,7 @@ def test_a_change_of_view_is_counted_and_timed(tmp_path: Path) -> None:
                 await eventually(lambda: membership(a).who.incarnation != out and membership(a).open)
                 assert seen()["soloist_losses_total[lock]"] == 1
                 assert await b.lock("x").acquire_or_raise(None)
-                other = Node("c", peers, lease=FOR_EVER + 1, data_dir=tmp_path / "d")
+                other = Node("c", peers, lease=FOR_EVER, data_dir=tmp_path / "d", algorithm="lamport")
                 async with other:
                     await eventually(lambda: seen()["soloist_refused_joins_total"] > 0, "it was refused")
 

@@ -14,7 +14,7 @@ from soloist.net import AcquireTimeout, Node, NoQuorum, SyncNode
 from soloist.net.member.absence import Absence
 from soloist.net.member.hearing import Hearing
 from soloist.net.member.membership import Membership
-from soloist.net.service.client import ControlClient
+from soloist.net.service.client import ControlClient, break_lock
 from soloist.testing import crash, eventually, memory_cluster, memory_nodes, ports, until
 from soloist.views import Lease, View
 from tests.net.helpers import run
@@ -145,7 +145,7 @@ async def clients(path: Path) -> None:
         with pytest.raises(NoQuorum, match=SAYS):
             await client.acquire("x", value=2, timeout=FOR_EVER)
         with pytest.raises(NoQuorum, match="'x' cannot be broken: 1 of 3 voters are heard"):
-            await client.break_lock("x")
+            await break_lock(client, "x")
 
 
 def test_a_voter_that_is_stopped_is_named_though_it_is_connected() -> None:

@@ -16,8 +16,8 @@ from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Who
 from soloist.net.link.wire import Control, Envelope, Muster
 from soloist.net.member.birth import Birth, Newborn
+from soloist.net.member.breaks import Breaks
 from soloist.net.member.roster import Roster
-from soloist.net.member.wishes import Breaks
 from soloist.views import View
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ class Beginning:
     """The `Meeting` of a node: whom its transport has found, and what became of that."""
 
     renews = False
-    joining = False
-    roster: Roster | None = None
-    """Whom it knows of, if who is a member is agreed upon."""
     council: Council | None = None
     """Who sees to leases, if there are any."""
     starved = ""
     """Why nobody can be let in, once there was no majority for a whole lease."""
     breaks: Breaks | None = None
     """Where locks can be broken, which takes a lease."""
+    joining = False
+    roster: Roster | None = None
+    """Whom it knows of, if who is a member is agreed upon."""
 
     def __init__(self, who: Who, say: Callable[[str, Control], None], born: Callable[[int], None]) -> None:
         self.who = who

@@ -159,6 +159,11 @@ class Chronicle:
         log.info(f"%s: epoch %d, {now - since:.3f} s: {text}", self.name, epoch, what, extra=facts)
 
 
+def of_names(epoch: int) -> Break:
+    """What asks voters for the view after that epoch, to be rid of names that nobody uses."""
+    return Break(epoch, (NOBODY,))
+
+
 def _lost(before: View, after: View) -> list[str]:
     return sorted(before.incarnations - after.incarnations)
 

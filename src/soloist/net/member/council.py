@@ -16,6 +16,7 @@ from soloist.core import Message, ProtocolError
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.wire import encode
 from soloist.net.member.absence import Absence
+from soloist.net.member.breaks import Pleas
 from soloist.net.member.canvass import Canvass
 from soloist.net.member.chronicle import Chronicle
 from soloist.net.member.clock import Clock
@@ -27,19 +28,7 @@ from soloist.net.member.joining import joining_requests, say_farewell
 from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
-from soloist.net.member.wishes import Wishes
-from soloist.views import (
-    Activate,
-    Dropped,
-    Effect,
-    Lost,
-    Member,
-    Node,
-    Send,
-    Store,
-    View,
-    Voter,
-)
+from soloist.views import Activate, Dropped, Effect, Lost, Member, Node, Send, Store, View, Voter
 from soloist.views.messages import Bye, Dead, Decided, Fetch
 
 log = logging.getLogger("soloist.net")
@@ -66,7 +55,7 @@ class Council:
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
         self.hearing = Hearing(node.name)
         self.canvass = Canvass(self.hearing)
-        self.wishes = Wishes(self)
+        self.pleas = Pleas(self)
         self.editions = Editions(votes, node.name)
         self.chronicle = Chronicle(node.name, clock)
         self.absence = Absence(self.hearing)
@@ -120,9 +109,6 @@ class Council:
     def dead(self, incarnation: str, proof: str) -> None:
         """That process has ended: for certain."""
         self.do(lambda: self._tell_of(incarnation, proof))
-
-    def tell_voters(self, message: Message) -> None:
-        self.do(lambda: self._tell_voters(message))
 
     def leave(self, then: Callable[[], None]) -> None:
         """Let nobody in any more; once nothing is held here, say so, and never act again."""
@@ -184,16 +170,17 @@ class Council:
             with self.gate.step() as member:
                 say_farewell(member, list(self.hearing.incarnations.values()))
             self._perform(self.member)
-            self._tell_voters(Bye(self.me))
+            self.tell_voters(Bye(self.me))
             self._flush()
         finally:  # whatever went wrong: somebody waits for the end
             then()
 
     def _tell_of(self, incarnation: str, proof: str) -> None:
         log.warning("%s: %s has ended (%s)", self.name, name_of(incarnation, self.member.view), proof)
-        self._tell_voters(Dead(incarnation, proof))
+        self.tell_voters(Dead(incarnation, proof))
 
-    def _tell_voters(self, message: Message) -> None:
+    def tell_voters(self, message: Message) -> None:
+        """All that can be heard; in the thread."""
         for peer in self.pulse.peers():
             self._say_to(peer, VOTER, message)
         self._hear(self.me, VOTER, message)
@@ -249,7 +236,7 @@ class Council:
         if self.voter:  # it may know of none yet, and would never vote
             self.voter.receive(self.me, Decided(view), self.clock())
         self.events.activated(view)
-        self.wishes.see(view)
+        self.pleas.see(view)
         self._renew()
 
     def _set_pace(self, view: View) -> None:
@@ -282,7 +269,7 @@ class Council:
                 member.lose_all()
         self._note_lease(valid)
         self._look_around(now)
-        self.wishes.say()
+        self.pleas.say()
         self.canvass.press()
         for voter, decided in self.canvass.see_to_wish(self.known):
             self._send(voter, decided)
@@ -327,7 +314,7 @@ class Council:
 
     def _ask_to_join(self) -> None:
         for message in joining_requests(self):
-            self._tell_voters(message)
+            self.tell_voters(message)
 
     # What is said and heard.
 
@@ -383,7 +370,8 @@ class Council:
 
     def _flush(self) -> None:
         parcels, self._parcels = self._parcels, {}
-        lease = self.newest_view.lease.length if self.newest_view else DEFAULT_LEASE
+        view = self.newest_view
+        lease = view.lease.length if view else DEFAULT_LEASE
         hears = self.hearing.lately(lease, self.clock()) if parcels else []
         for peer, said in parcels.items():
             self.pulse.send(peer, encode((self.me, hears, said, *self.editions.shown(peer, self.voter))))

@@ -24,6 +24,8 @@ from soloist.net.link.wire import Envelope, encode
 from soloist.net.losses import LEASE_OVER
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
+from soloist.net.member.breaks import BROKEN, Breaks
+from soloist.net.member.chronicle import of_names
 from soloist.net.member.clock import Clock, lease_clock
 from soloist.net.member.company import Company, first_view, obstacle
 from soloist.net.member.council import Council
@@ -32,10 +34,8 @@ from soloist.net.member.origin import DataDirectory, epoch_of
 from soloist.net.member.roster import Roster, addresses_of
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
-from soloist.net.member.wishes import BROKEN, Breaks
+from soloist.net.telemetry.observer import tell
 from soloist.views import Algorithm, Lease, Node, View
-from soloist.views.messages import Break
-from soloist.views.view import NOBODY
 
 log = logging.getLogger("soloist.net")
 
@@ -49,9 +49,9 @@ class Membership(Beginning):
     """The `Meeting` and `Lobby` of a node that survives crashes, its own and those of others."""
 
     renews = True
-    roster: Roster
     council: Council
     breaks: Breaks
+    roster: Roster
 
     def __init__(
         self,
@@ -72,14 +72,16 @@ class Membership(Beginning):
         self.council = self.convene(who, votes, clock, previous)
         self.council.votes_only = told.voter_only
         self.run(algorithms_of(who))
-        self.council.chronicle.tell = lambda change: self._in_loop(self._tell, "on_view", change)
+        self.council.chronicle.tell = lambda change: self._in_loop(
+            tell, board.table.observers, "on_view", change
+        )
         if isinstance(votes, DiskVotes):
-            votes.on_store = lambda seconds: self._in_loop(self._tell, "on_store", seconds)
+            votes.on_store = lambda seconds: self._in_loop(tell, board.table.observers, "on_store", seconds)
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
+        self.breaks = Breaks(self.council, self._in_loop, self.why)
         self.testament = Testament(sentinel and (told.joins or transport.out_of_sight))
         self.deaths = Deaths(self.testament, self.council.dead)
         transport.on_will = self.deaths.hear_will
-        self.breaks = Breaks(self.council, self._in_loop, self.why)
         epoch = votes.file.view.epoch if votes.file.view else 0
         super().__init__(
             msgspec.structs.replace(
@@ -101,7 +103,8 @@ class Membership(Beginning):
         """Peers that had a link and no connection for renewals when we last looked."""
         self._looking: asyncio.TimerHandle | None = None
         board.table.door = self.council.gate
-        board.table.crowded = lambda: self.council.tell_voters(Break(board.table.epoch, (NOBODY,)))
+        council, table = self.council, board.table
+        table.crowded = lambda: council.do(lambda: council.tell_voters(of_names(table.epoch)))
 
     def _as_member(self, who: Who) -> Node:
         """What views say of this node."""
@@ -205,7 +208,7 @@ class Membership(Beginning):
         self._in_loop(self._activate, view)
 
     def lost(self, lock: str, fence: int, broken: bool) -> None:
-        self._in_loop(self._lose, lock, fence, BROKEN if broken else LEASE_OVER)
+        self._in_loop(self.board.lose, lock, fence, BROKEN if broken else LEASE_OVER)
 
     def dropped(self, view: View) -> None:
         self._in_loop(self._rejoin)
@@ -224,10 +227,6 @@ class Membership(Beginning):
             self.board.loop.call_soon_threadsafe(work, *args)
 
     # In the loop.
-
-    def _tell(self, what: str, fact: object) -> None:
-        for observer in self.board.table.observers:
-            getattr(observer, what)(fact)
 
     def _learn(self, view: View) -> None:
         """There is a view, so this is no beginning."""
@@ -289,9 +288,6 @@ class Membership(Beginning):
             for peer in self.transport.connected()
             if self.transport.incarnation(peer) != members.get(peer)
         }
-
-    def _lose(self, lock: str, fence: int, why: str) -> None:
-        self.board.lose(lock, fence, why)
 
     def _go_on(self) -> None:
         self.starved = ""

@@ -15,7 +15,7 @@ from soloist.core import ProtocolError, UsageError
 from soloist.net import errors
 from soloist.net.errors import AcquireTimeout, LockError, NodeClosed
 from soloist.net.link.wire import Frames, LockState, encode, frame
-from soloist.net.member.wishes import Broken
+from soloist.net.member.breaks import Broken
 from soloist.net.service.config import Config, Member
 from soloist.net.service.dialogue import (
     CONTROL_VERSION,
@@ -161,11 +161,6 @@ class ControlClient:
         done: Done = await self._call(number, asked)
         return done.epoch
 
-    async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
-        number = self._next()
-        found: Broke = await self._call(number, AskBreak(number, name, timeout))
-        return found.broken
-
     def _next(self) -> int:
         self._number += 1
         return self._number
@@ -215,7 +210,7 @@ class ControlClient:
                 self._answer(number, self._granted(number, fence, slot))
             case Refused(number):
                 self._answer(number, _error(reply))
-            case Released(number) | Status(number) | Holders(number) | Done(number) | Broke(number):
+            case Released(number) | Status(number) | Holders(number) | Broke(number) | Done(number):
                 self._answer(number, reply)
 
     def _granted(self, number: int, fence: int, slot: int | None) -> RemoteHold:
@@ -240,6 +235,13 @@ class ControlClient:
             self._answer(number, NodeClosed(why))
         for hold in self._holds.values():
             hold.lose(why)
+
+
+async def break_lock(client: ControlClient, name: str, timeout: float | None = None) -> Broken:
+    """Have the daemon's cluster take a lock from whoever holds it."""
+    number = client._next()
+    found: Broke = await client._call(number, AskBreak(number, name, timeout))
+    return found.broken
 
 
 def _error(refused: Refused) -> Exception:

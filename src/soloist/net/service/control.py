@@ -239,12 +239,12 @@ class Client:
                 self._say(self.server.status(request.number))
             case AskHolders():
                 self._begin(request.number, self._holders(request.number))
+            case AskBreak():
+                self._begin(request.number, self._break(request))
             case ChangeVoters():
                 self._begin(request.number, self._change(request.number, request.kind, request.name))
             case Leave():
                 self._begin(request.number, self._leave(request.number))
-            case AskBreak():
-                self._begin(request.number, self._break(request))
 
     def _hello(self, hello: Hello) -> None:
         self.program = hello.program or self.program
@@ -328,6 +328,12 @@ class Client:
         except SoloistError as error:
             self._say(Refused(number, type(error).__name__, str(error)))
 
+    async def _break(self, asked: AskBreak) -> None:
+        try:
+            self._say(Broke(asked.number, await self.node.break_lock(asked.name, asked.timeout)))
+        except SoloistError as error:
+            self._say(Refused(asked.number, type(error).__name__, str(error)))
+
     async def _change(self, number: int, kind: Literal["add", "remove"], name: str) -> bool:
         try:
             epoch = await change_voters(self.node.beginning, kind, name)
@@ -350,12 +356,6 @@ class Client:
         else:
             self._say(Done(number, self.node.epoch))
             self.server.told_to_leave()
-
-    async def _break(self, asked: AskBreak) -> None:
-        try:
-            self._say(Broke(asked.number, await self.node.break_lock(asked.name, asked.timeout)))
-        except SoloistError as error:
-            self._say(Refused(asked.number, type(error).__name__, str(error)))
 
     def _say(self, reply: Reply) -> None:
         if self.writer.is_closing():

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from soloist.net.link.wire import LockState
-from soloist.net.member.wishes import Broken
+from soloist.net.member.breaks import Broken
 
 CONTROL_VERSION = 1
 
@@ -48,6 +48,14 @@ class AskHolders(msgspec.Struct, frozen=True, tag="holders"):
     number: int
 
 
+class AskBreak(msgspec.Struct, frozen=True, tag="break"):
+    """Have a lock taken from whoever holds it. Answered by `Broke` or `Refused`."""
+
+    number: int
+    name: str
+    timeout: float | None = None
+
+
 class ChangeVoters(msgspec.Struct, frozen=True, tag="voters"):
     """One more, or one less. Answered by `Done` once that holds whatever crashes, or `Refused`."""
 
@@ -62,15 +70,7 @@ class Leave(msgspec.Struct, frozen=True, tag="leave"):
     number: int
 
 
-class AskBreak(msgspec.Struct, frozen=True, tag="break"):
-    """Have a lock taken from whoever holds it. Answered by `Broke` or `Refused`."""
-
-    number: int
-    name: str
-    timeout: float | None = None
-
-
-Request = Hello | Acquire | Release | AskStatus | AskHolders | ChangeVoters | Leave | AskBreak
+Request = Hello | Acquire | Release | AskStatus | AskHolders | AskBreak | ChangeVoters | Leave
 
 
 # What a daemon says.
@@ -156,6 +156,11 @@ class Holders(msgspec.Struct, frozen=True, tag="holders"):
     """Nodes that did not answer; what they hold is not known."""
 
 
+class Broke(msgspec.Struct, frozen=True, tag="broke"):
+    number: int
+    broken: Broken
+
+
 class Done(msgspec.Struct, frozen=True, tag="done"):
     """What was asked for is so, from this epoch on."""
 
@@ -163,12 +168,7 @@ class Done(msgspec.Struct, frozen=True, tag="done"):
     epoch: int
 
 
-class Broke(msgspec.Struct, frozen=True, tag="broke"):
-    number: int
-    broken: Broken
-
-
-Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders | Done | Broke
+Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders | Broke | Done
 
 decode_request = msgspec.msgpack.Decoder(Request).decode
 decode_reply = msgspec.msgpack.Decoder(Reply).decode

@@ -51,7 +51,7 @@ class EtcdCouncil(Council):
             lambda: self.pulse.do(lambda: self._step(self._look)),
         )
         self.errands = Errands(self.desk, self._step)
-        self.own = OwnEntry(self.errands, node, self._wrote, self.wishes.evictions)
+        self.own = OwnEntry(self.errands, node, self._wrote, self.pleas.evictions)
         self.chair = Chair(lease)
         self.seen: Snapshot | None = None
         self.seen_at = -math.inf

@@ -1,6 +1,6 @@
 """Locks that somebody wants broken: asked for from view to view, until one shows that it was done.
 
-`Wishes` are kept by the council, in its thread; `Breaks` are the loop's side, where somebody waits.
+`Pleas` are kept by the council, in its thread; `Breaks` are the loop's side, where somebody waits.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Broken(msgspec.Struct, frozen=True):
 Then = Callable[[Breaking, View], None]
 
 
-class Wishes:
+class Pleas:
     """In the thread of a council, but for `begin` and `end`, which any thread may call."""
 
     def __init__(self, council: Council) -> None:
@@ -109,7 +109,7 @@ class Breaks:
             self._in_loop(_settle, answer, broken(name, breaking, view))
 
         self._waiting[answer] = name
-        self._council.wishes.begin(tuple(f"{kind}:{name}" for kind in KINDS), then)
+        self._council.pleas.begin(tuple(f"{kind}:{name}" for kind in KINDS), then)
         try:
             async with asyncio.timeout(timeout):
                 found = await answer
@@ -117,7 +117,7 @@ class Breaks:
             raise AcquireTimeout(f"{name!r} was not broken within {timeout:g} s", name=name) from None
         finally:
             del self._waiting[answer]
-            self._council.wishes.end(then)
+            self._council.pleas.end(then)
         log.warning("%s: %r was broken, in epoch %d", self._council.name, name, found.epoch)
         return found
 

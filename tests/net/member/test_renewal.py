@@ -389,6 +389,30 @@ def test_a_connection_that_breaks_while_we_send_is_told_once() -> None:
     assert len(ear.lost) == 1
 
 
+def test_what_a_peer_said_before_it_went_is_heard() -> None:
+    """Its goodbye comes, and it goes, while something of another peer is dealt with that leads to a word for it."""
+    ear = Ear()
+    (one, other), (two, there) = unix_pair(), unix_pair()
+
+    def on_frame(peer: str, body: bytes) -> None:
+        ear.on_frame(peer, body)
+        if peer == "c":
+            other.sendall(frame(b"goodbye"))
+            other.close()
+            a.send("b", b"are you there?")
+
+    a = Pulse(on_frame, ear.on_lost)
+    try:
+        a.add("b", one)
+        a.add("c", two)
+        there.sendall(frame(b"now"))
+        ear.wait(lambda: ear.lost)
+        assert ear.said("b") == [b"goodbye"]
+    finally:
+        a.close()
+        there.close()
+
+
 def test_another_connection_to_the_same_peer_takes_the_place_of_the_first(pair: Pair) -> None:
     ear = Ear()
     with pulse(ear) as a:

@@ -290,7 +290,14 @@ class Pulse:
             if line.interest != self._selector.get_key(line.socket).events:
                 self._selector.modify(line.socket, line.interest, line)
         except OSError as error:
-            self._jobs.append(partial(self._lose, line, os.strerror(error.errno or 0)))
+            self._jobs.append(partial(self._hear_out, line, os.strerror(error.errno or 0)))
+
+    def _hear_out(self, line: _Line, why: str) -> None:
+        """The peer takes nothing any more. But what it said before it went, its goodbye perhaps, is still to be read."""
+        with suppress(OSError):
+            while not line.lost and (data := line.socket.recv(READ_BYTES)):
+                self._take_in(line, data)
+        self._lose(line, why)
 
     def _lose(self, line: _Line, why: str) -> None:
         if not line.lost:

@@ -82,7 +82,7 @@ def test_a_voter_of_the_file_has_no_locks() -> None:
             f'{text}v = {{ address = "{where["v"]}", voter_only = true }}\n'
         )
         for name in "abv":
-            found.daemon(name)
+            found.daemon(name, "--grace", "0.1")
         found.ready(*"abv")
         begun = {"a": "member, votes", "b": "member, votes", "v": "votes"}
         until(lambda: roles(found) == begun, "it has begun")

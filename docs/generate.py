@@ -2,6 +2,7 @@
 
     make pages                       all of them
     python docs/generate.py lamport  the page of one algorithm
+    python docs/generate.py assumptions  what they need: minutes
 
 Everything is deterministic: the same code writes the same bytes, and a test says where a page is out of date.
 """
@@ -9,15 +10,29 @@ Everything is deterministic: the same code writes the same bytes, and a test say
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from pathlib import Path
 
-from soloist.algorithms import CATALOGUE, Card, find
-from soloist.algorithms.printed import ERRATA, EXAMPLES, NOTES, SLIPS, Erratum, Example, Slip
+from soloist.algorithms import CATALOGUE, RECOVERY, Card, find_any
+from soloist.algorithms.printed import (
+    ERRATA,
+    EXAMPLES,
+    NOTES,
+    RECOVERY_ERRATA,
+    RECOVERY_SLIPS,
+    SLIPS,
+    Erratum,
+    Example,
+    Slip,
+)
 from soloist.check import Report
 from soloist.cli import main
+from soloist.cli.check_drop import text as cell_text
+from soloist.lab.assumptions import ASSUMPTIONS, STATES, matrix
 from soloist.lab.refute import refute
 from soloist.sim import Experiment, Saturated, Thinking, simulate
+from soloist.sim.faults import faults
 from soloist.sim.links import Constant, Network
 from soloist.sim.script import Script
 
@@ -214,14 +229,98 @@ def errata_page() -> str:
     return "\n".join([intro, *map(described, every), notes, *map(described, NOTES)])
 
 
+CRASH = {"nishio-recovery": "crash=any@0..0.3+0.05", "raymond-tree-recovery": "crash-new=any@0..0.3+0.05"}
+"""The fault that an algorithm with recovery is shown with, where it is not the usual one."""
+USUAL_CRASH = "crash=any@0..0.3"
+RUNS_WITH_A_CRASH = 30
+
+
+def recovery_page(card: Card) -> str:
+    """The page of an algorithm with recovery: its errata are on it, too."""
+    story = inspect.getdoc(sys.modules[card.process.__module__]) or ""
+    idea, _, rest = story.partition("\n")
+    errata = [described(e) for e in (*RECOVERY_ERRATA, *RECOVERY_SLIPS) if e.algorithm == card.name]
+    parts = [
+        f"# {card.title}",
+        f"`{card.name}`: {idea.split(': ', 1)[-1]}",
+        f"*{card.paper}.* Rules as in: {card.section}. For `simulate`, `compare` and `check`; [locks](../locks.md) recover by "
+        "[views](../views.md) instead.",
+        facts(card),
+        "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
+        "## With a crash\n\n" + crash_figures(card),
+    ]
+    if errata:
+        parts.append("## Errata\n\n" + "\n".join(errata))
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def crash_figures(card: Card) -> str:
+    fault = CRASH.get(card.name, USUAL_CRASH)
+    lines = [
+        f"One crash at a random moment, five sites; a message takes 1 ms, as does a stay inside. {RUNS_WITH_A_CRASH} seeds, none of which "
+        "was unsafe or left anybody waiting.\n",
+        "| | messages per entry | time to enter, mean | longest of 99 % |",
+        "|---|---|---|---|",
+    ]
+    for what, texts in (("no fault", []), (f"`{fault}`", [fault])):
+        r = simulate(
+            Experiment(
+                card.name,
+                5,
+                workload=Thinking(100.0),
+                network=Network(Constant(0.001), fifo=card.channels == "fifo"),
+                entries=150,
+                warmup=0,
+                replications=RUNS_WITH_A_CRASH,
+                faults=faults(texts),
+            )
+        )
+        lines.append(
+            f"| {what} | {r.messages_per_entry.mean:.2f} | {r.response_time.mean * 1000:.2f} ms | {r.response_time.p99 * 1000:.2f} ms |"
+        )
+    command = f"soloist simulate {card.name} --nodes 5 --rate 100 --entries 150 --warmup 0 --replications {RUNS_WITH_A_CRASH} --fault {fault}"
+    return "\n".join(lines) + f"\n\nAs `{command}`."
+
+
+def assumptions_page() -> str:
+    """What the algorithms of the catalogue need: the matrix, and the shortest run for each thing that breaks."""
+    found = matrix(list(CATALOGUE), jobs=os.cpu_count() or 1)
+    wants = "\n".join(f"- **{name}**: {says}." for name, (says, _) in ASSUMPTIONS.items())
+    intro = (
+        "# What algorithms need\n\nEvery algorithm of the catalogue without one of its assumptions, in every order of events of a system of two sites, then of "
+        f"three, with one request each, up to {STATES:,} states a search.\n\n{wants}\n\nFor loss, duplication and crashes it takes one. Safety is judged first "
+        "(*two inside*; *fails*: a step raises an error, such as a second token for a site that is inside), then whether it goes on (*deadlocks*; where "
+        "sites come back: *never ends*, for there is a state from which not all can be served). So what deadlocks is safe, as far as was searched; a question mark: the search for "
+        "something unsafe was cut off. *holds* says no more than that nothing breaks in systems of this size. `soloist check drop` makes this matrix, and "
+        "`soloist check drop lamport order` one cell with its run.\n"
+    )
+    rows = ["| algorithm | " + " | ".join(ASSUMPTIONS) + " |", "|---" * (len(ASSUMPTIONS) + 1) + "|"]
+    for name in CATALOGUE:
+        cells = [cell_text(cell) for cell in found if cell.algorithm == name]
+        rows.append(f"| [{name}](algorithms/{name}.md) | " + " | ".join(cells) + " |")
+    runs = ["## Runs\n\nThe shortest for each, in the language of scripts (`soloist.sim.script`)."]
+    for name in CATALOGUE:
+        broken = [cell for cell in found if cell.algorithm == name and cell.script]
+        lines = [f"- {c.assumption}, {c.outcome}: `{'; '.join(c.script.splitlines())}`" for c in broken]
+        runs.append(f"### {name}\n\n" + "\n".join(lines))
+    return "\n\n".join([intro.strip(), "\n".join(rows), *runs]) + "\n"
+
+
 def write(names: list[str]) -> None:
+    if names == ["assumptions"]:
+        print("docs/assumptions.md")
+        (DOCS / "assumptions.md").write_text(assumptions_page())
+        return
     (DOCS / "algorithms").mkdir(exist_ok=True)
-    for name in names or CATALOGUE:
-        print(f"docs/algorithms/{name}.md")
-        (DOCS / "algorithms" / f"{name}.md").write_text(page(find(name)))
+    (DOCS / "recovery").mkdir(exist_ok=True)
+    for name in names or (*CATALOGUE, *RECOVERY):
+        room, make = ("recovery", recovery_page) if name in RECOVERY else ("algorithms", page)
+        print(f"docs/{room}/{name}.md")
+        (DOCS / room / f"{name}.md").write_text(make(find_any(name)))
     if not names:
         print("docs/errata.md")
         (DOCS / "errata.md").write_text(errata_page())
+        write(["assumptions"])
         main([*PICTURE, "--picture", str(DOCS / "comparison.svg")])
 
 

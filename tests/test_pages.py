@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from soloist.algorithms import CATALOGUE, find
+from soloist.algorithms import CATALOGUE, RECOVERY, find, find_any
 from tests.pages import DOCS, generate
 
 
@@ -14,5 +14,12 @@ def test_the_page_of_an_algorithm_is_what_the_code_says(name: str) -> None:
     assert page == generate.page(find(name)), f"out of date: python docs/generate.py {name}"
 
 
+@pytest.mark.parametrize("name", sorted(RECOVERY))
+def test_the_page_of_an_algorithm_with_recovery_is_what_the_code_says(name: str) -> None:
+    page = (DOCS / "recovery" / f"{name}.md").read_text()
+    assert page == generate.recovery_page(find_any(name)), f"out of date: python docs/generate.py {name}"
+
+
 def test_there_is_no_page_too_many() -> None:
+    assert {path.stem for path in (DOCS / "recovery").glob("*.md")} == set(RECOVERY)
     assert {path.stem for path in (DOCS / "algorithms").glob("*.md")} == set(CATALOGUE)

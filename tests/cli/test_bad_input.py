@@ -15,8 +15,8 @@ PLAN = 'algorithms = ["central"]\nfixed = { nodes = 2, entries = 20 }\nseeds = 1
 
 SITUATION = "--nodes --k --entries --warmup --send-cost --receive-cost --latency --inside --seed --replications --jobs"
 COMMANDS = {
-    "simulate central --nodes 2 --entries 20": f"{SITUATION} --rate --requests --channels --option",
-    "compare central --nodes 2 --entries 20": f"{SITUATION} --rate --channels --option --figure --plot --picture",
+    "simulate central --nodes 2 --entries 20": f"{SITUATION} --rate --requests --channels --option --fault",
+    "compare central --nodes 2 --entries 20": f"{SITUATION} --rate --channels --option --fault --figure --plot --picture",
     "advise --nodes 2 --entries 20 --seeds 1 --jobs 1": (
         "--nodes --k --rate --latency --jitter --inside --overhead --fair --max-bytes --by --without --trace --entries "
         "--seeds --seed --jobs --executor"
@@ -25,7 +25,7 @@ COMMANDS = {
     "reproduce survey": "--seeds --scale --jobs --executor",
     "check central --nodes 2 --rounds 1": (
         "--nodes --rounds --k --faults --crashes --restart --property --no-reduction --worst --states --memory --seconds "
-        "--endless --option --channels"
+        "--endless --option --channels --fault --timeouts"
     ),
     "demo": "--nodes --entries --algorithm --semaphore-algorithm",
     "bench simulator --messages 100 --rounds 1": "--messages --rounds",
@@ -36,6 +36,7 @@ COMMANDS = {
     "bench nemesis": "--minutes --nodes --lease --kinds",
     "bench leases": "--rounds --seconds --processes --lease",
     "node --name a": "--grace --config --log-level",
+    "break lock": "--timeout --config",
     "run lock true": "--timeout --semaphore --kill-after --max-hold --config",
 }
 FINE = {
@@ -81,6 +82,11 @@ def test_nonsense_is_one_line(
         ("compare central --picture x.png", "tables are drawn as .svg"),
         ("advise --nodes 5 --rate 0", "rate must be above 0"),
         ("advise --nodes 5 --seeds 99999999999", "do not fit"),
+        ("check central --fault crash=1@2", "should read crash: a check tries every moment and every site"),
+        ("check central --fault pause", "fault pause belongs to `simulate`"),
+        ("check central --fault restart-new", "restart fresh needs a crash before it; add --fault crash"),
+        ("simulate central --fault pause=1@2", "should read pause=SITE@TIME+LASTING"),
+        ("compare central --fault crash=12@2", "names site 12; sites are 0 to 9"),
         ("check central --faults 1", "--faults counts losses and duplications; add --loss or --duplicate"),
         ("demo --algorithm nope", "unknown algorithm 'nope'"),
         ("demo --algorithm raynal", "raynal serves a node only while all the others ask, too"),

@@ -197,6 +197,7 @@ def test_a_broken_promise_exits_with_1(
             "run",
             "status",
             "holders",
+            "break",
             "keys",
             "bench",
             "bench start",

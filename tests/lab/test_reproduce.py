@@ -13,7 +13,7 @@ import pytest
 from soloist.children import process_pool
 from soloist.cli import main
 from soloist.lab import Seeds
-from soloist.lab.papers import bulgannawar_vaidya, scale, survey
+from soloist.lab.papers import bulgannawar_vaidya, recovery, scale, survey
 from soloist.lab.report import Findings, Test, claim, markdown_table
 from soloist.lab.reproduce import PAPERS
 from soloist.lab.workbench import Workbench
@@ -32,6 +32,9 @@ def small_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     """A million sites take minutes; a hundred will do to see that it works."""
     growths = [msgspec.structs.replace(g, sizes=tuple(n for n in g.sizes if n <= 324)) for g in scale.GROWTHS]
     monkeypatch.setattr(scale, "GROWTHS", growths)
+    monkeypatch.setattr(recovery, "WAITS", (20,))
+    monkeypatch.setattr(recovery, "ANSWERS", (0.5, 3.1))
+    monkeypatch.setattr(recovery, "ENTRIES", 25)
     monkeypatch.setattr(bulgannawar_vaidya, "LAMBDAS", (0.001, 0.1, 1.0, 10.0))
     rows = [msgspec.structs.replace(row, sizes=tuple(n for n in row.sizes if n <= 16)) for row in survey.ROWS]
     monkeypatch.setattr(survey, "ROWS", rows)
@@ -48,7 +51,7 @@ def test_a_report_is_complete_and_the_same_for_the_same_seed(
         text = report.write(tmp_path / folder, "command").read_text()
     assert len(report.claims) >= 5
     assert all(each.evidence and each.against for each in report.claims)
-    assert paper == "scale" or all(each.quote for each in report.claims)
+    assert paper in ("recovery", "scale") or all(each.quote for each in report.claims)
     pictures = sorted(path.name for path in (tmp_path / "one").glob("*.png"))
     assert pictures
     assert all(f"({name})" in text for name in pictures)

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from soloist.core import UsageError
+from soloist.net.link.wire import VERSION
+from soloist.testing import until
 from soloist.testing.afflictions import AFFLICTIONS, NEED_PROXIES
 from soloist.testing.judge import Judgement
 from soloist.testing.nemesis import KINDS, UNCUT, Nemesis
@@ -29,6 +31,10 @@ def judged(names: str, seconds: float = 0.0, **options: Any) -> Judgement:
     """With no time given, each kind once."""
     with Nemesis(names, every=(0.1, 0.4), **{"lease": LEASE, **options}) as nemesis:
         found = nemesis.haunt(seconds, least=len(nemesis.kinds))
+        # Once all have left and come back all offer the later version, and that is the one in use.
+        version = VERSION + ("leave" in nemesis.kinds)
+        for name in nemesis.names:
+            until(lambda name=name: nemesis.tally(name).protocol == version, f"{name} speaks {version}")  # type: ignore[misc]
     print(found.entries, "entries", found.losses, "losses", found.epochs, "epochs;", found.worst, found.late)
     for fault in found.faults:
         print(f"{fault.at - found.faults[0].at:8.2f} {fault.what}")
@@ -50,7 +56,7 @@ def test_every_kind_of_cut() -> None:
     judged("abcde", seed=4, kinds=["kill", "pause-most", *NEED_PROXIES])
 
 
-def test_slots_of_a_semaphore() -> None:
+def test_slots_of_a_semaphore_and_two_versions_mixed() -> None:
     judged("abc", seed=5, kinds=["kill", "leave", "split"], **SEMAPHORE)
 
 

@@ -9,6 +9,7 @@ from soloist.core import UsageError
 from soloist.views import (
     Activate,
     Ballot,
+    Breaking,
     Dropped,
     Effect,
     Holder,
@@ -28,9 +29,12 @@ from soloist.views import (
 )
 from soloist.views.messages import (
     Ack,
+    Break,
     Bye,
     Decided,
     Fetch,
+    Join,
+    News,
     Prepare,
     Probe,
     Promise,
@@ -241,6 +245,51 @@ def test_m4_released_while_wedged_is_reported_again() -> None:
     assert said(m.out) == [Report(5, "a1", (hold,)), Report(5, "a1", ())]
 
 
+def test_m4_what_is_to_be_broken_is_lost_before_it_is_reported() -> None:
+    joined, wish = member(), Breaking.of(("x",), VIEW)
+    for lock in "xy":
+        assert joined.enter(lock, 0, fence(5, 1), 1)
+    news = News(evictions=wish.evictions)
+    joined.receive("p", Prepare(6, Ballot(1, "p"), news=news), 1)
+    lost, report = Holder("x", "a1", fence(5, 1)), Report(5, "a1", (Holder("y", "a1", fence(5, 1)),))
+    assert joined.out == [Lost(lost, True), Send("p", msgspec.structs.replace(report, broken=(lost,)))]
+    joined.receive(
+        "p", Prepare(6, Ballot(1, "p"), news=News(evictions=Breaking.of(("y",), VIEW).evictions)), 1
+    )
+    assert [m.holds for m in said(joined.out) if isinstance(m, Report)][-1] == ()
+
+
+def test_m4_what_was_granted_later_is_not_broken() -> None:
+    joined = member()
+    assert joined.enter("x", 0, fence(5, 1), 1)
+    earlier = Breaking.of(("x",), msgspec.structs.replace(VIEW, epoch=4))
+    joined.receive("p", Prepare(6, Ballot(1, "p"), news=News(evictions=earlier.evictions)), 1)
+    assert joined.holds
+
+
+def test_a_wish_to_break_a_lock_is_done_when_a_view_shows_it() -> None:
+    old, new = Holder("x", "a1", fence(5, 1)), Holder("x", "b1", fence(6, 1))
+    wish = Breaking.of(("x",), VIEW)
+    assert not wish.done(VIEW)
+    assert not wish.done(msgspec.structs.replace(NEXT, holders=(old,)))  # a rival made it
+    assert wish.done(msgspec.structs.replace(NEXT, epoch=7, holders=(new,)))
+    wish.see(msgspec.structs.replace(NEXT, broken=(old,), holders=(new,)))
+    assert wish.held == {old}
+
+
+def test_a_voter_keeps_a_wish_until_the_next_view() -> None:
+    v, wish = voter(), Breaking.of(("x",), VIEW)
+    v.receive("a1", Break(4, wish.evictions), 0)
+    assert said(v.out) == [Decided(VIEW)]
+    v.receive("a1", Break(6, wish.evictions), 0)
+    assert not v.has_reason(0)
+    v.receive("a1", wish.ask(VIEW), 0)
+    assert v.has_reason(0)
+    assert v.news().evictions == wish.evictions
+    v.receive("p", Decided(NEXT), 0)
+    assert not v.evictions
+
+
 def test_m5_a_hold_that_ended_while_wedged_goes_in_and_out() -> None:
     m = member()
     m.enter("orders", 0, fence(5, 1), 1)
@@ -354,6 +403,30 @@ def test_p2_a_joiner_of_the_same_name_waits_until_the_old_one_is_gone() -> None:
     promises(p, "1", "2")
     assert p.proposal is not None
     assert p.proposal.members == (A, B)
+
+
+def test_p2_of_joiners_with_one_name_only_the_last_is_taken_in() -> None:
+    """It was started twice before anybody took it in."""
+    first, second = Node("d", "d2"), Node("d", "d1")
+    v = voter()
+    for node in (first, second):
+        v.receive(node.incarnation, Join(node), 0)
+    assert v.news().joiners == (second,)
+    p = proposer(joiners={"d2": first, "d1": second})
+    p.receive("a1", Report(5, "a1", ()))
+    p.receive("b1", Report(5, "b1", ()))
+    assert p.newcomers() == [second]
+    promises(p, "1", "2")
+    assert p.proposal is not None
+    assert p.proposal.members == (A, B, second)
+
+
+def test_a_view_says_where_its_voters_are() -> None:
+    view = msgspec.structs.replace(VIEW, homes=(("1", "h:1"), ("2", "h:2")))
+    more = Proposer(view=view, ballot=Ballot(1, "b1"), change=VoterChange("add", "4", "h:4"))
+    assert more.next_homes() == (("1", "h:1"), ("2", "h:2"), ("4", "h:4"))
+    less = Proposer(view=view, ballot=Ballot(1, "b1"), change=VoterChange("remove", "1"))
+    assert less.next_homes() == (("2", "h:2"),)
 
 
 def test_p2_of_two_that_do_not_hear_each_other_one_that_holds_nothing_is_left_out() -> None:

@@ -1,4 +1,4 @@
-"""The catalogue: every algorithm, one line each."""
+"""The catalogue: every algorithm, one line each; and apart from it, those that recover from failures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, MutableMapping
 from importlib import import_module
 
 from soloist.algorithms._card import Card, Formula, Option, Size, choice, number
-from soloist.core import unknown
+from soloist.core import UsageError, unknown
 
 
 class Catalogue(MutableMapping[str, Card]):
@@ -71,13 +71,49 @@ CATALOGUE = Catalogue(
     )
 )
 
+RECOVERY = Catalogue(
+    (
+        "agrawal-el-abbadi-recovery",
+        "mishra-srimani-recovery",
+        "naimi-trehel-recovery",
+        "nishio-recovery",
+        "raymond-tree-recovery",
+    )
+)
+"""Recovery as published, for the laboratory: to be simulated and checked. Real locks recover by `views`."""
+
 
 def find(name: str) -> Card:
-    """The card of an algorithm; an unknown name is answered with the nearest known ones."""
+    """The card of an algorithm for locks; an unknown name is answered with the nearest known ones."""
+    if name in RECOVERY:
+        raise UsageError(
+            f"{name} is for `simulate`, `compare` and `check`; locks recover by themselves: take {name.rpartition('-')[0]}"
+        )
     try:
         return CATALOGUE[name]
     except KeyError:
         raise unknown("algorithm", name, CATALOGUE) from None
 
 
-__all__ = ["CATALOGUE", "Card", "Formula", "Option", "Size", "choice", "find", "number"]
+def find_any(name: str) -> Card:
+    """The card of any algorithm, those with recovery included."""
+    if name in RECOVERY:
+        return RECOVERY[name]
+    try:
+        return CATALOGUE[name]
+    except KeyError:
+        raise unknown("algorithm", name, (*CATALOGUE, *RECOVERY)) from None
+
+
+__all__ = [
+    "CATALOGUE",
+    "RECOVERY",
+    "Card",
+    "Formula",
+    "Option",
+    "Size",
+    "choice",
+    "find",
+    "find_any",
+    "number",
+]

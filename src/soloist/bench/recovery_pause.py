@@ -51,15 +51,17 @@ async def _use(worker: Worker, name: str) -> None:
 
 
 async def begin_watch(worker: Worker) -> None:
+    """From now on; it keeps a processor busy, so only as long as need be."""
     watch = _watches[worker] = Watch(time.monotonic())
     watch.task = asyncio.create_task(watch.go_on(worker))
 
 
-async def longest(worker: Worker) -> float:
-    """Seconds between one entry and the next, at most, since this was asked last."""
-    watch = _watches[worker]
-    found, watch.longest = watch.longest, 0.0
-    return found
+async def end_watch(worker: Worker) -> float:
+    """Seconds between one entry and the next, at most, since it began."""
+    watch = _watches.pop(worker)
+    watch.task.cancel()
+    await asyncio.wait({watch.task})
+    return watch.longest
 
 
 async def epoch(worker: Worker) -> int:
@@ -82,7 +84,6 @@ class PauseStage:
                 self.workers.do(name, use, mine)
             for number, name in enumerate(STAYING):
                 self.workers.grab(name, *(f"n{each}" for each in range(number, self.held, len(STAYING))))
-            self.workers.do(STAYING[0], begin_watch)
         except BaseException as error:
             self.__exit__(type(error))
             raise
@@ -94,10 +95,10 @@ class PauseStage:
     def kill_holder(self) -> float:
         """Seconds for which the lock could not be entered, at most, while the view without the victim was made."""
         watcher, before = STAYING[0], self._epoch()
-        self.workers.do(watcher, longest)
+        self.workers.do(watcher, begin_watch)
         self.workers.kill(VICTIM)
         until(lambda: self._epoch() > before, "there is a view without it")
-        found: float = self.workers.do(watcher, longest)
+        found: float = self.workers.do(watcher, end_watch)
         before = self._epoch()
         self.workers.restart(VICTIM)
         until(lambda: self._epoch() > before, "it is a member again")

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from soloist.check.local import Event, Library, Local
+from soloist.check.local import Event, Local
 from soloist.check.model import Model
 from soloist.check.reductions import Space
 from soloist.check.steps import Action
@@ -127,7 +127,7 @@ def _step(model: Model, state: int, action: Action) -> Step:
         message=str(message) if message else None,
         timer=action.timer or None,
         choices=action.choices,
-        events=tuple(str(event) for event in _events(model.library, local, action)),
+        events=tuple(str(event) for event in _events(model, local, action)),
         enters=action.entered,
     )
 
@@ -152,10 +152,13 @@ def _command(model: Model, local: Local, action: Action) -> str:
     return " ".join(words)
 
 
-def _events(library: Library, local: Local, action: Action) -> list[core_trace.Step]:
+def _events(model: Model, local: Local, action: Action) -> list[core_trace.Step]:
     """What a step does at its site: its cause, then what is sent, then the entry."""
-    step = core_trace.Step
-    if action.event in FAULTS:
+    library, step = model.library, core_trace.Step
+    if action.event == "restart" and hasattr(library.kind, "come_back"):
+        if model.setting.restart == "fresh":
+            local = local._replace(process=model.steps.fresh[action.site])
+    elif action.event in FAULTS:
         return []
     kinds = {"acquire": "request", "release": "exit"}
     message = library.messages[action.message] if action.message >= 0 else None

@@ -59,7 +59,7 @@ def check(
 ) -> Report:
     """Prove an algorithm for a small system, or find the shortest way in which it fails.
 
-    `network` may say loss, duplicate, faults, crashes and restart: see `Setting`.
+    `network` may say loss, duplicate, faults, crashes, restart and timeouts: see `Setting`.
     """
     if worst is not None and worst not in MEASURES:
         raise unknown("measure", worst, MEASURES)
@@ -221,6 +221,8 @@ def blank(assignment: Assignment) -> Report:
     faults = {name: getattr(what, name) for name in ("loss", "duplicate", "crashes") if getattr(what, name)}
     if what.faults != UNBOUNDED:
         faults["faults"] = what.faults
+    if what.timeouts != UNBOUNDED:
+        faults["timeouts"] = what.timeouts
     if what.crashes:
         faults["restart"] = what.restart
     return Report(

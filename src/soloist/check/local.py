@@ -267,5 +267,8 @@ def _cause(port: Port, event: Event, messages: list[Message]) -> list[Any]:
             return port.release()
         case "deliver":
             return port.deliver(event.sender, messages[event.message])
+        case "restart":
+            port.process.come_back()  # type: ignore[attr-defined]
+            return port.take()
         case _:
             return port.timeout(event.timer)

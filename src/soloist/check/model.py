@@ -74,7 +74,7 @@ class Model:
             locals_, mail = carried(self.library, setting, setting.start, self.history.at_first)
         for to, item in mail:
             locals_[to] = self.mail.receive(locals_[to], (item,))
-        return self.pack([*locals_, Pool(setting.faults, setting.crashes)])
+        return self.pack([*locals_, Pool(setting.faults, setting.crashes, setting.timeouts)])
 
     def pack(self, things: list[Thing]) -> int:
         return (

@@ -38,6 +38,7 @@ class Pool(NamedTuple):
 
     faults: int = 0
     crashes: int = 0
+    timeouts: int = 0
     served: tuple[int, Site] | None = None
     wrong: str = ""
 
@@ -117,4 +118,4 @@ def spend(pool: Pool, budget: str) -> Pool | None:
         return pool
     if not left:
         return None
-    return pool._replace(faults=left - 1) if budget == "faults" else pool._replace(crashes=left - 1)
+    return pool._replace(**{budget: left - 1})  # type: ignore[arg-type]

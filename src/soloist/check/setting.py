@@ -37,6 +37,8 @@ class Setting(msgspec.Struct, frozen=True):
     """Most crashes in one run."""
     restart: Restart = "never"
     """What a crashed site comes back with: its state at the crash, or nothing but its name."""
+    timeouts: int = UNBOUNDED
+    """Most timers that run out in one run."""
     patient: bool = False
     """A site asks again only when nothing it has sent is still under way (keeps some spaces finite)."""
 
@@ -47,7 +49,7 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def faulty(self) -> bool:
-        return self.loss or self.duplicate or self.crashes > 0
+        return self.loss or self.duplicate or self.crashes > 0 or self.timeouts != UNBOUNDED
 
     @property
     def bounded(self) -> bool:
@@ -77,9 +79,9 @@ def setting(
         raise UsageError(f"nodes must be at most {SITES_AT_MOST} to be checked, not {nodes}")
     chosen = _one_of("channels", channels or card.channels, ("fifo", "any"))
     _one_of("restart", network.get("restart", "never"), ("never", "snapshot", "fresh"))
-    for name in ("crashes", "faults"):
+    for name in ("crashes", "faults", "timeouts"):
         count = network.get(name, 0)
-        if not 0 <= count <= FAULTS_AT_MOST and not (name == "faults" and count == UNBOUNDED):
+        if not 0 <= count <= FAULTS_AT_MOST and not (name != "crashes" and count == UNBOUNDED):
             raise UsageError(f"{name} must be from 0 to {FAULTS_AT_MOST}, not {count}")
     return Setting(card, size, _rounds(rounds, nodes), chosen, **network)  # type: ignore[arg-type]
 

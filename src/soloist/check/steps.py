@@ -108,10 +108,13 @@ class Steps:
         asks = event.name == "acquire" and bool(self.setting.patient or self.setting.lively)
         served = outcome.process if outcome.entered and self.history.serves else -1
         overdue = before.idled >= self.setting.lively
-        key = (site, outcome.sends, after.known, asks, outcome.entered, served, overdue)
+        expires = event.name == "timeout" and self.setting.timeouts != UNBOUNDED
+        key = (site, outcome.sends, after.known, asks, outcome.entered, served, overdue, expires)
         effects = self._effects_of.get(key)
         if effects is None:
             changes = self._asking(site, overdue) if asks else []
+            if expires:
+                changes.append(Change(self.n, "timeouts", partial(spend, budget="timeouts")))
             if outcome.entered:
                 changes += self._entry(site, outcome.process)
             changes += self._letters(site, after, outcome)
@@ -189,7 +192,12 @@ class Steps:
         after = local._replace(alive=True)
         if self.setting.restart == "fresh":
             after = after._replace(process=self.fresh[site], known=0, ahead=0)
-        yield self._make(site, number, after, (), Action(site, "restart"))
+        if not hasattr(self.library.kind, "come_back"):
+            yield self._make(site, number, after, (), Action(site, "restart"))
+            return
+        event = Event("restart")
+        for outcome in self.library.outcomes(after.process, event):
+            yield self._move(site, number, after, event, outcome)
 
     def _spend(self, budget: str) -> Effects:
         return self._effects([Change(self.n, budget, partial(spend, budget=budget))])

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from errno import ENOSPC
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import typer
@@ -29,6 +30,11 @@ COMMANDS = {
     "run": "cluster",
     "status": "cluster",
     "holders": "cluster",
+    "break": "breaking",
+    "members": "members",
+    "join": "members",
+    "leave": "members",
+    "init": "members",
     "keys": "cluster",
     "bench": "bench",
 }
@@ -49,11 +55,12 @@ def app(arguments: Sequence[str]) -> typer.Typer:
     )
     made.callback()(options)
     for name in arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS:
-        command = getattr(import_module(f"soloist.cli.{COMMANDS[name]}"), name)
+        word = f"{name}_" if iskeyword(name) else name
+        command = getattr(import_module(f"soloist.cli.{COMMANDS[name]}"), word)
         if isinstance(command, typer.Typer):
             made.add_typer(command, name=name)
         else:
-            made.command()(command)
+            made.command(name)(command)
     return made
 
 

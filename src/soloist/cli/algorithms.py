@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from soloist.algorithms import CATALOGUE, Card, Formula, find
+from soloist.algorithms import CATALOGUE, RECOVERY, Card, Formula, find_any
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
 
@@ -27,7 +27,7 @@ def algorithms(
         soloist algorithms raymond-tree
     """
     if name is not None:
-        card = find(name)
+        card = find_any(name)
         print_json(record(card)) if json else print_card(card)
     elif json:
         print_json([record(card) for card in CATALOGUE.values()])
@@ -38,6 +38,13 @@ def algorithms(
             for c in CATALOGUE.values()
         ]
         print_table("Algorithms", columns, rows)
+        print()
+        recovering = [(c.name, c.bound.text, c.tolerates) for c in RECOVERY.values()]
+        print_table(
+            "With recovery as published, to simulate and check",
+            ("name", "most messages", "tolerates"),
+            recovering,
+        )
 
 
 def record(card: Card) -> dict[str, Any]:

@@ -51,6 +51,14 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the algorithm; may be repeated."),
 ]
+Faults = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fault",
+        metavar="FAULT",
+        help="crash=2@10, pause=1@5+3, partition=0,1|2@10+5, loss=0.01 …; may be repeated (docs/simulating.md).",
+    ),
+]
 Executor = Annotated[
     str | None, typer.Option("--executor", metavar="dask://HOST:PORT", help="Run on a Dask cluster.")
 ]

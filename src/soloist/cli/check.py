@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.status import Status
 
-from soloist.algorithms import find
+from soloist.algorithms import find_any
 from soloist.algorithms.printed import find_printed
 from soloist.check import REDUCTIONS, UNBOUNDED, Limits, Progress, Report, text
 from soloist.check import check as run_check
@@ -21,6 +21,7 @@ from soloist.check.judge import ENDLESS_STATES
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
 from soloist.cli.check_carry import run_carry
+from soloist.cli.check_faults import checked_faults
 from soloist.cli.check_views import run_views
 from soloist.cli.output import print_json, write_text
 from soloist.core import UsageError, unknown
@@ -32,13 +33,14 @@ def check(
     name: Annotated[
         str,
         typer.Argument(
-            help="The algorithm; `soloist algorithms` lists them. `views`: membership. `carry`: held locks in a new epoch."
+            help="The algorithm; `soloist algorithms` lists them. `views`: membership. `carry`: held locks in a new epoch. `drop`: what algorithms need."
         ),
     ],
     settings: Annotated[
         Names,
         typer.Argument(
-            metavar="[NAME]...", help="With `views`: these settings only; with `carry`: these algorithms."
+            metavar="[NAME]...",
+            help="With `views`: these settings only; with `carry`: these algorithms; with `drop`: these and these assumptions.",
         ),
     ] = None,
     nodes: arg.Nodes = 3,
@@ -61,6 +63,18 @@ def check(
             help="A crashed site stays down, or comes back as it was, or as it began; its mail is lost.",
         ),
     ] = "never",
+    fault: Annotated[
+        Names,
+        typer.Option(
+            "--fault",
+            metavar="FAULT",
+            help="loss, duplicate, reorder, crash, restart, restart-new: at every moment; may be repeated.",
+        ),
+    ] = None,
+    timeouts: Annotated[
+        int | None,
+        typer.Option("--timeouts", metavar="T", help="At most T timers run out in a run."),
+    ] = None,
     property: Annotated[
         Names, typer.Option("--property", metavar="NAME", help="Judge only this; may be repeated.")
     ] = None,
@@ -94,7 +108,10 @@ def check(
         typer.Option("--trace", metavar="FILE", help="Write the run that is shown as a script of commands."),
     ] = None,
     all: Annotated[
-        bool, typer.Option("--all", help="With `views` and `carry`: the large settings, too.")
+        bool,
+        typer.Option(
+            "--all", help="With `views` and `carry`: the large settings, too; with `drop`: recovery, too."
+        ),
     ] = False,
     json: arg.Json = False,
 ) -> None:
@@ -119,28 +136,29 @@ def check(
         soloist check views epochs voters-change
 
         soloist check carry naimi-trehel kakugawa
+
+        soloist check drop lamport order duplication
     """
-    if faults is not None and not loss and not duplicate:
+    network = checked_faults(
+        fault, channels=channels, loss=loss, duplicate=duplicate, crashes=crashes, restart=restart
+    )
+    if faults is not None and not network["loss"] and not network["duplicate"]:
         raise UsageError("--faults counts losses and duplications; add --loss or --duplicate")
     limits = Limits(states=states, memory=memory, seconds=seconds)
-    if name == "views":
-        with watcher(json) as watch:
-            run_views(settings or [], all, limits, json, watch)
-    if name == "carry":
-        with watcher(json) as watch:
-            run_carry(settings or [], all, limits, json, watch)
+    if name in SUITES:
+        with watcher(json or name == "drop") as watch:
+            SUITES[name](settings or [], all, limits, json, watch)
     if settings or all:
         raise UsageError(
-            f"only `views` and `carry` have settings; leave out {' '.join(settings or ['--all'])}"
+            f"only {', '.join(SUITES)} have settings; leave out {' '.join(settings or ['--all'])}"
         )
-    card = find_printed(name) if printed else find(name)
+    card = find_printed(name) if printed else find_any(name)
     with watcher(json) as watch:
         report = run_check(
             card,
             nodes=nodes,
             rounds=requests(rounds),
             k=k,
-            channels=channels,
             options=algorithm_options(option),
             properties=property or None,
             reductions=reductions(no_reduction or []),
@@ -148,16 +166,25 @@ def check(
             worst=worst,
             endless_states=_not_negative("endless", endless),
             watch=watch,
-            loss=loss,
-            duplicate=duplicate,
             faults=UNBOUNDED if faults is None else _not_negative("faults", faults),
-            crashes=crashes,
-            restart=restart,
+            timeouts=UNBOUNDED if timeouts is None else _not_negative("timeouts", timeouts),
+            **network,
         )
     if trace:
         write_script(trace, report)
     print_json(report.record()) if json else print(text(report))
     raise typer.Exit(report.exit_code())
+
+
+def run_drop(names: list[str], all: bool, limits: Limits, json: bool, watch: Watcher | None) -> None:
+    """Only this one needs the laboratory."""
+    from soloist.cli.check_drop import run_drop
+
+    run_drop(names, all, limits, json)
+
+
+SUITES = {"views": run_views, "carry": run_carry, "drop": run_drop}
+"""What can be checked besides an algorithm."""
 
 
 def requests(text: str) -> int | list[int]:

@@ -214,11 +214,12 @@ def print_status(found: Status) -> None:
     print()
     print_table(
         "Members",
-        ("node", "address", "connected", ">backlog"),
+        ("node", "address", "role", "connected", ">backlog"),
         [
             (
                 m.name,
                 m.address,
+                m.role,
                 "-" if m.name == found.node else "yes" if m.connected else "NO",
                 str(m.backlog),
             )
@@ -339,11 +340,16 @@ def keys(
 
 
 def read_config(path: Path | None) -> Config:
+    return load(read_path(path))
+
+
+def read_path(path: Path | None) -> Path:
+    """The cluster's file."""
     if path is None:
         path = next((each for each in DEFAULT_CONFIGS if each.exists()), None)
     if path is None:
         raise UsageError("there is no cluster.toml here; give --config FILE, or set SOLOIST_CONFIG")
-    return load(path)
+    return path
 
 
 def find_member(config: Path | None, name: str | None) -> tuple[Config, Member]:

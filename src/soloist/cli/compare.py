@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 import typer
 
-from soloist.algorithms import CATALOGUE, Card, find
+from soloist.algorithms import CATALOGUE, Card, find_any
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
 from soloist.cli.output import number, picture, print_json, print_table, print_text, progress_bar
@@ -20,6 +20,7 @@ from soloist.core import UsageError, unknown
 from soloist.durations import duration
 from soloist.lab import Point, plots
 from soloist.sim import Estimate, Experiment, Result, Saturated, Thinking, simulate
+from soloist.sim.faults import faults
 
 T = TypeVar("T", int, float)
 
@@ -58,6 +59,7 @@ def compare(
     replications: arg.Replications = 1,
     jobs: arg.Jobs = 1,
     option: arg.Options = None,
+    fault: arg.Faults = None,
     svg: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Also draw the tables, as SVG.")
     ] = None,
@@ -88,8 +90,8 @@ def compare(
         raise UsageError(f"--picture {svg}: tables are drawn as .svg; --plot draws figures as .png, too")
     if plot:
         check_plot(plot, figure, log)
-    cards = [find(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c, k)]
-    options = options_of(cards, option)
+    cards = [find_any(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c, k)]
+    options, broken = options_of(cards, option), faults(fault or ())
     experiments = [
         Experiment(
             algorithm=card.name,
@@ -103,6 +105,7 @@ def compare(
             warmup=warmup,
             seed=seed,
             replications=replications,
+            faults=broken,
         )
         for n in numbers(nodes, int, "--nodes must be numbers such as 10,30") or [10]
         for load in loads(rate, saturate)

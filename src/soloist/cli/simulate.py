@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from soloist.algorithms import find
+from soloist.algorithms import find_any
 from soloist.algorithms.printed import find_printed
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
@@ -19,6 +19,7 @@ from soloist.core.trace import Recorder
 from soloist.durations import duration
 from soloist.sim import Experiment, Result
 from soloist.sim import simulate as run_experiment
+from soloist.sim.faults import faults
 
 
 def simulate(
@@ -42,6 +43,7 @@ def simulate(
     replications: arg.Replications = 1,
     jobs: arg.Jobs = 1,
     option: arg.Options = None,
+    fault: arg.Faults = None,
     printed: Annotated[
         bool, typer.Option("--printed", help="Run what a paper or the survey prints, errors and all.")
     ] = False,
@@ -67,8 +69,10 @@ def simulate(
         soloist simulate ricart-agrawala -n 30 --latency exponential:2ms --replications 10 --jobs 0
 
         soloist simulate suzuki-kasami -n 3 --requests 1@0,2@0.0005 --trace -
+
+        soloist simulate lamport -n 3 --fault pause=1@2+0.5 --fault duplicate=0.01
     """
-    card = find_printed(name) if printed else find(name)
+    card = find_printed(name) if printed else find_any(name)
     experiment = Experiment(
         algorithm=name,
         nodes=nodes,
@@ -82,6 +86,7 @@ def simulate(
         seed=seed,
         replications=replications,
         printed=printed,
+        faults=faults(fault or ()),
     )
     recorder = None
     if trace:
@@ -125,6 +130,8 @@ def print_result(result: Result) -> None:
         "fairness": f"Jain {f.jain:.4f}, {f.inversions} inversions, longest bypass {f.max_bypass}",
         "simulated": f"{r.simulated_time:.6g} time units, {r.events} events in {r.wall_seconds:.2f} s",
     }
+    if r.faults:
+        facts["faults"] = ", ".join(f"{count} {kind}" for kind, count in r.faults.items())
     for name, text in facts.items():
         print(f"  {name:<20} {text}")
     if not r.settled:

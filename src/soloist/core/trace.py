@@ -11,7 +11,11 @@ import msgspec
 
 from soloist.core.message import Message, Site
 
-StepKind = Literal["request", "send", "deliver", "enter", "exit", "timeout"]
+StepKind = Literal[
+    "request", "send", "deliver", "enter", "exit", "timeout",
+    "crash", "restart", "pause", "lose", "duplicate", "reorder", "partition", "heal",
+]  # fmt: skip
+"""The second line: faults."""
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -23,7 +27,7 @@ class Step(msgspec.Struct, frozen=True):
     peer: Site | None = None
     message: Message | None = None
     name: str | None = None
-    """The timer that ran out."""
+    """The timer that ran out, the sides of a partition, or `as new` of a restart."""
 
     def __str__(self) -> str:
         match self.kind:
@@ -33,6 +37,12 @@ class Step(msgspec.Struct, frozen=True):
                 text = f"{self.site} <- {self.peer}  {self.message}"
             case "timeout":
                 text = f"{self.site}  timeout {self.name}"
+            case "lose" | "duplicate" | "reorder":
+                text = f"{self.site} -> {self.peer}  {self.kind} {self.message}"
+            case "partition" | "heal":
+                text = f"{self.kind} {self.name}"
+            case "restart" if self.name:
+                text = f"{self.site}  {self.kind} {self.name}"
             case _:
                 text = f"{self.site}  {self.kind}"
         return text if self.time is None else f"{self.time:12.6f}  {text}"

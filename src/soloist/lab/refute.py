@@ -8,7 +8,7 @@ import msgspec
 
 from soloist.algorithms import Card, Size
 from soloist.algorithms.printed import PRINTED, Erratum
-from soloist.check import Limits, Report, check
+from soloist.check import UNBOUNDED, Limits, Report, check
 from soloist.core import INSIDE, WAITING, ProtocolError, UsageError
 from soloist.sim.script import Script
 
@@ -25,6 +25,7 @@ def refute(erratum: Erratum) -> Report:
         options=erratum.options,
         properties=erratum.properties,
         limits=LIMITS,
+        timeouts=UNBOUNDED if erratum.timeouts is None else erratum.timeouts,
     )
 
 

@@ -11,6 +11,7 @@ from soloist.lab.papers import (
     bulgannawar_vaidya,
     lodha_kshemkalyani,
     naimi_thiare,
+    recovery,
     scale,
     survey,
     suzuki_kasami,
@@ -35,6 +36,7 @@ PAPERS = {
         Paper("lodha-kshemkalyani", lodha_kshemkalyani.ABOUT, lodha_kshemkalyani.reproduce),
         Paper("naimi-thiare", naimi_thiare.ABOUT, naimi_thiare.reproduce),
         Paper("suzuki-kasami", suzuki_kasami.ABOUT, suzuki_kasami.reproduce),
+        Paper("recovery", recovery.ABOUT, recovery.reproduce),
         Paper("scale", scale.ABOUT, scale.reproduce),
         Paper("survey", survey.ABOUT, survey.reproduce),
     )

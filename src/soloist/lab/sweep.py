@@ -18,6 +18,7 @@ from soloist.core import UsageError, unknown
 from soloist.core.toml import Keys
 from soloist.durations import duration
 from soloist.sim import Experiment, Saturated, Thinking
+from soloist.sim.faults import Fault, faults
 from soloist.sim.links import Network, delay
 
 MOST_RUNS = 1_000_000
@@ -76,7 +77,7 @@ class Sweep(msgspec.Struct, frozen=True):
     """A plan. Each algorithm runs in each combination of the varied values, with each seed.
 
     Parameters are those of `soloist simulate`: nodes, k, rate or saturate, latency, send_cost, receive_cost,
-    inside, entries, warmup, channels. All algorithms get the same seeds, so that they can be compared in pairs.
+    inside, entries, warmup, channels, faults. All algorithms get the same seeds, so that they can be compared in pairs.
     """
 
     name: str
@@ -138,7 +139,7 @@ def experiment(contender: Contender, parameters: Mapping[str, Any]) -> Experimen
         options=contender.options,
         printed=contender.printed,
         workload=Saturated() if p.get("saturate") else Thinking(p.get("rate", 1.0)),
-        **{name: p[name] for name in ("nodes", "k", "inside", "entries", "warmup") if name in p},
+        **{name: p[name] for name in ("nodes", "k", "inside", "entries", "warmup", "faults") if name in p},
     )
     costs = {name: p[name] for name in ("send_cost", "receive_cost") if name in p}
     links = Network(
@@ -239,6 +240,14 @@ def _channels(value: Any) -> str:
     return str(value)
 
 
+def _faults(value: Any) -> tuple[Fault, ...]:
+    """`"crash=1@10 loss=0.01"`, or a list of them; an empty text is a run without faults."""
+    texts = value.split() if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise UsageError(f"faults must be text such as 'crash=1@10 loss=0.01', not {value!r}")
+    return faults(texts)
+
+
 PARAMETERS: dict[str, Callable[[Any], Any]] = {
     "nodes": _whole("nodes", 1),
     "k": _whole("k", 1),
@@ -251,5 +260,6 @@ PARAMETERS: dict[str, Callable[[Any], Any]] = {
     "entries": _whole("entries", 1),
     "warmup": _whole("warmup", 0),
     "channels": _channels,
+    "faults": _faults,
 }
 """The parameters of a plan, in the order of the table's columns."""

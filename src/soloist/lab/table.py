@@ -64,6 +64,7 @@ class Row(msgspec.Struct, frozen=True):
     light_load: float | None = None
     error: str | None = None
     """The promise that the run broke, and how."""
+    faults: str = ""
 
     def value(self, column: str) -> Any:
         """What stands in a column; `messages_Request` and its like are columns, too."""
@@ -75,7 +76,7 @@ class Row(msgspec.Struct, frozen=True):
 COLUMNS: dict[str, Any] = {f.name: f.type for f in msgspec.structs.fields(Row) if f.name != "by_kind"}
 """The columns that every table has, with their types."""
 
-PARAMETERS = tuple(COLUMNS)[tuple(COLUMNS).index("nodes") : tuple(COLUMNS).index("seed")]
+PARAMETERS = (*tuple(COLUMNS)[tuple(COLUMNS).index("nodes") : tuple(COLUMNS).index("seed")], "faults")
 """The columns that describe the situation of a run."""
 
 FIGURES = tuple(COLUMNS)[tuple(COLUMNS).index("messages_per_entry") : tuple(COLUMNS).index("error")]
@@ -140,8 +141,8 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def columns(self) -> list[str]:
-        """All columns, messages by kind after their sum."""
-        names = list(COLUMNS)
+        """All columns, messages by kind after their sum; that of faults only where there are some."""
+        names = [name for name in COLUMNS if name != "faults" or any(row.faults for row in self.rows)]
         place = names.index("messages_per_entry") + 1
         return [*names[:place], *(KIND + kind for kind in self.kinds), *names[place:]]
 

@@ -55,6 +55,7 @@ def situation(cell: Cell) -> Row:
         warmup=e.cohort()[0],
         channels="fifo" if e.network.fifo else "any",
         seed=e.seed,
+        faults=" ".join(fault.text for fault in e.faults),
         bound=bound if math.isfinite(bound) else None,
         light_load=card.light(size) if card.light else None,
     )

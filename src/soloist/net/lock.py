@@ -17,7 +17,7 @@ from soloist.net.engine.ticket import Ticket
 from soloist.net.errors import AcquireTimeout, LockLost, NotOwned, WouldDeadlock
 from soloist.net.hold import OWNER, Hold, owner
 from soloist.net.telemetry.observer import watched
-from soloist.net.trying import tried
+from soloist.net.trying import tried, worth_a_try
 
 if TYPE_CHECKING:
     from soloist.net.node import Node
@@ -100,7 +100,7 @@ class Lock:
                 f"this task holds {self.name!r} already and would wait for itself; rlock() allows that",
                 name=self.name,
             )
-        if timeout == 0 and node.table.inside(name) + self.permits > self.capacity:
+        if timeout == 0 and (node.table.inside(name) + self.permits > self.capacity or not worth_a_try(self)):
             await asyncio.sleep(0)  # who tries again and again must not keep the holder from leaving
             raise self._timed_out(0)
         instance = node.instances.get(name)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from soloist.net.arguments import check_name
+from soloist.core import UsageError
+from soloist.net.arguments import check_name, check_timeout
 from soloist.net.lock import Lock, Locks, OnLost, RLock, Semaphore
+from soloist.net.member.breaks import Broken
 
 if TYPE_CHECKING:
     from soloist.net.node import Node
@@ -16,7 +18,10 @@ class LockMaker:
 
     @property
     def _node(self) -> Node:
-        return cast("Node", self)
+        node = cast("Node", self)
+        if node.voter_only:
+            raise UsageError(f"node {node.name!r} only votes (voter_only): it has no locks; use another node")
+        return node
 
     def lock(
         self,
@@ -64,6 +69,23 @@ class LockMaker:
             on_lost=on_lost,
             max_hold=max_hold,
         )
+
+    async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
+        """Take the lock, or the semaphore, of that name from whoever holds it, everywhere; whoever waits goes on.
+
+        It is agreed upon: when this returns, nobody has a good hold of it from before. Who did gets `LockLost`; a node that
+        does not answer is waited for as long as its lease lasts. Needs a lease.
+        """
+        node = self._node
+        node.check_usable()
+        node.check_loop()
+        name, timeout = check_name(name), check_timeout(timeout)
+        if node.beginning.breaks is None:
+            raise UsageError(
+                f"{name!r} cannot be broken: without a lease nobody can make sure that its holder no longer has it; "
+                "give the nodes a lease, or restart them all"
+            )
+        return await node.beginning.breaks.ask(name, timeout)
 
     def locks(
         self,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Self
 
@@ -21,7 +21,6 @@ import msgspec
 
 from soloist.core import UsageError
 from soloist.net import registry
-from soloist.net.arguments import check_name
 from soloist.net.cards import chosen, introduction
 from soloist.net.engine.inquiry import Inspection
 from soloist.net.engine.outgoing import Stats
@@ -29,15 +28,16 @@ from soloist.net.engine.switchboard import Switchboard
 from soloist.net.engine.ticket import FENCE_BITS
 from soloist.net.errors import NodeClosed
 from soloist.net.life import Life
-from soloist.net.link.security import TLS, address
+from soloist.net.link.security import TLS
 from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.transport import MemoryTransport, Transport
-from soloist.net.link.wire import LockState
 from soloist.net.maker import LockMaker
 from soloist.net.member.beginning import Beginning
+from soloist.net.member.company import company
 from soloist.net.member.engines import Endpoints, engine
 from soloist.net.member.home import default_directory
 from soloist.net.member.origin import DataDirectory, by_clock, epoch_of
+from soloist.net.seen import Seen
 
 log = logging.getLogger("soloist.net")
 
@@ -45,11 +45,13 @@ REMIND_SECONDS = 5.0
 """After so long without all members, callers' waiting is worth a line in the log."""
 
 
-class Node(Life, LockMaker):
+class Node(Life, LockMaker, Seen):
     """A member of a cluster. Use it with `async with`, or call `start` and `close`.
 
     `peers` maps the name of every member, this one included, to its address: `host:port` or `unix:/path`. All
-    members must be given the same. Beyond this host, `tls` or `secret` is required (or `insecure=True`).
+    members must be given the same. To join a cluster that is there, give `join` instead: some of its members, and where
+    this node is to `listen`, and the `address` by which others find it, if that is another. With a lease, `voters` names
+    those of `peers` who vote; with `voter_only` this node does, and has no locks. Beyond this host, `tls` or `secret` is required (or `insecure=True`).
     Nodes of one user on one host take a shortcut beside their ports (see `soloist.net.link.shortcut`); with
     `shortcut=False` they use TCP. With a lease, a node with peers on other hosts has a sentinel, a child that tells
     them of its end (unless `sentinel=False`). `etcd`: endpoints of the one that decides who is a member.
@@ -58,8 +60,13 @@ class Node(Life, LockMaker):
     def __init__(
         self,
         name: str,
-        peers: Mapping[str, str],
+        peers: Mapping[str, str] | None = None,
         *,
+        join: Mapping[str, str] | None = None,
+        listen: str = "",
+        address: str = "",
+        voters: Iterable[str] | None = None,
+        voter_only: bool = False,
         algorithm: str | None = None,
         semaphore_algorithm: str | None = None,
         cluster: str = "soloist",
@@ -74,43 +81,33 @@ class Node(Life, LockMaker):
         shortcut: bool = True,
         sentinel: bool = True,
     ) -> None:
-        if name not in peers:
-            raise UsageError(f"node {name!r} is not among its peers: {', '.join(sorted(peers))}")
-        terms, begin = engine(lease, etcd)
+        (terms, begin), in_memory = engine(lease, etcd), isinstance(transport, MemoryTransport)
+        voting = "etcd" if etcd else "lease" if terms else ""
+        told = company(name, peers, join, listen, address, voters, voter_only, voting, in_memory)
         if locality < 0:
             raise UsageError(f"locality must not be negative, but is {locality}")
         super().__init__(name)
-        self.lease = terms.length if terms else None
+        self.lease, self.voter_only = terms.length if terms else None, voter_only
         cards = chosen(algorithm, semaphore_algorithm)
-        if terms and not data_dir and not isinstance(transport, MemoryTransport):
+        if terms and not data_dir and not in_memory:
             data_dir = default_directory(cluster, name)
         self._data = DataDirectory(data_dir, cluster, name) if data_dir else None
         key = secret.encode() if isinstance(secret, str) else secret or b""
         self.transport: Transport = transport or TcpTransport(
-            name, {peer: address(where) for peer, where in peers.items()}, key, tls, insecure, shortcut
+            name, told.parsed(), key, tls, insecure, shortcut, told.listens()
         )
-        self.board = board = Switchboard(name, peers, cards, locality, self.transport)
+        self.board = board = Switchboard(name, told.members, cards, locality, self.transport)
         self.request, self.withdraw, self.release = board.request, board.withdraw, board.release
         self.table, self.turns = board.table, board.turns
         self.outgoing, self.inquiry = board.outgoing, board.inquiry
         self.instances, self.asleep, self.holds = self.table.instances, self.table.asleep, self.table.holds
         self.observers, self.stats = self.table.observers, self.outgoing.stats
-        who = introduction(cluster, name, peers, cards, (bool(algorithm), bool(semaphore_algorithm)))
-        self._membership = partial(begin, terms, peers, board, self.transport) if terms else None
+        who = introduction(cluster, name, told.addresses, cards, (bool(algorithm), bool(semaphore_algorithm)))
+        self._membership = partial(begin, terms, told, board, self.transport) if terms else None
         self._sentinel = sentinel
         self.beginning = board.lobby = Beginning(who, self.outgoing.say, self._begin)
         self._reminder: asyncio.TimerHandle | None = None
         registry.guard(self)
-
-    @property
-    def members(self) -> list[str]:
-        """The names of all members, sorted."""
-        return self.table.names
-
-    @property
-    def epoch(self) -> int:
-        """The first half of all fences; 0 until the cluster has begun."""
-        return self.table.epoch
 
     def serve_others(self) -> None:
         """Other processes will use the locks of this node, and go on when it dies: call it before `start`.
@@ -118,6 +115,16 @@ class Node(Life, LockMaker):
         Then nobody takes the end of this process for a proof that nothing is held here any more.
         """
         self.beginning.who = msgspec.structs.replace(self.beginning.who, serves=True)
+
+    def descriptors(self) -> list[int]:
+        """The files that belong to this node alone."""
+        data = self._data.descriptors() if self._data else []
+        return [*self.transport.descriptors(), *self.beginning.descriptors(), *data]
+
+    def written_in(self, path: str | os.PathLike[str]) -> None:
+        """The file that describes its cluster, for words to users: call it before `start`."""
+        if self._data:
+            self._data.source = str(path)
 
     # Life.
 
@@ -158,8 +165,8 @@ class Node(Life, LockMaker):
         self.board.activate(beginning.newborn(), *beginning.end())
 
     def _remind(self) -> None:
-        if self.usable and not self.beginning.open:
-            log.warning("%s: nobody is let in yet; %s", self.name, self.beginning.why())
+        if self.usable and not self.beginning.open and (why := self.beginning.why()):
+            log.warning("%s: nobody is let in yet; %s", self.name, why)
 
     async def close(self) -> None:
         """Leave. Whoever still holds a lock here loses it; whoever waits gets `NodeClosed`."""
@@ -199,39 +206,6 @@ class Node(Life, LockMaker):
 
     def _closed_while(self, lock: str) -> NodeClosed:
         return NodeClosed(f"node {self.name!r} was closed while {lock!r} was waited for")
-
-    # Seen from outside.
-
-    async def inspect(self, name: str) -> Inspection:
-        """Who holds it, since when, with which note, and who waits: asked of all nodes."""
-        return Inspection.of(name, await self.ask(check_name(name)), self.members)
-
-    async def holders(self) -> list[LockState]:
-        """All locks that are held or waited for, anywhere."""
-        states = await self.ask("")
-        busy = [state for found in states.values() for state in found if state.holding or state.waiting]
-        return sorted(busy, key=lambda state: (state.lock, state.node))
-
-    async def ask(self, lock: str) -> dict[str, list[LockState]]:
-        """What each node that can be reached knows of a lock; of all, for an empty name."""
-        self.check_usable()
-        self.check_loop()
-        return await self.inquiry.ask(lock)
-
-    def descriptors(self) -> list[int]:
-        """The files that belong to this node alone."""
-        data = self._data.descriptors() if self._data else []
-        return [*self.transport.descriptors(), *self.beginning.descriptors(), *data]
-
-    def missing(self) -> list[str]:
-        """Peers that cannot be reached at this moment."""
-        return sorted(set(self.members) - {self.name} - self.transport.connected())
-
-    def trouble(self) -> str:
-        """Why callers may have to wait, though nobody holds what they want: in words, or nothing."""
-        missing = [peer for peer in self.missing() if peer not in self.beginning.troubles]
-        away = [f"not connected: {', '.join(missing)}"] if missing and self.beginning.open else []
-        return "; ".join([*away, *filter(None, [self.beginning.why()])])
 
 
 __all__ = ["FENCE_BITS", "Inspection", "Node", "Stats"]

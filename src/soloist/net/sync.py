@@ -15,7 +15,7 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from soloist.net.errand import Errand
@@ -23,6 +23,7 @@ from soloist.net.errors import NodeClosed
 from soloist.net.link.security import TLS
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import LockState
+from soloist.net.member.breaks import Broken
 from soloist.net.member.engines import Endpoints
 from soloist.net.node import Inspection, Node
 from soloist.net.sync_lock import OnLost, SyncHold, SyncLock, SyncLocks
@@ -33,6 +34,11 @@ T = TypeVar("T")
 class NodeOptions(TypedDict, total=False):
     """What `Node` may be told, besides its name and peers."""
 
+    join: Mapping[str, str] | None
+    listen: str
+    address: str
+    voters: Iterable[str] | None
+    voter_only: bool
     algorithm: str
     semaphore_algorithm: str
     cluster: str
@@ -51,7 +57,9 @@ class NodeOptions(TypedDict, total=False):
 class SyncNode:
     """A member of a cluster, for threads. Takes what `Node` takes."""
 
-    def __init__(self, name: str, peers: Mapping[str, str], **options: Unpack[NodeOptions]) -> None:
+    def __init__(
+        self, name: str, peers: Mapping[str, str] | None = None, **options: Unpack[NodeOptions]
+    ) -> None:
         self._make = functools.partial(Node, name, peers, **options)
         self.name = name
         self._node: Node | None = None
@@ -189,6 +197,9 @@ class SyncNode:
     ) -> SyncLocks:
         locks = self.node.locks(*names, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold)
         return SyncLocks(self, locks, on_lost)
+
+    def break_lock(self, name: str, timeout: float | None = None) -> Broken:
+        return self.call(functools.partial(self.node.break_lock, name, timeout))
 
     def inspect(self, name: str) -> Inspection:
         return self.call(functools.partial(self.node.inspect, name))

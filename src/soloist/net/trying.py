@@ -7,10 +7,21 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from soloist.net.engine.ticket import Ticket
-from soloist.net.errors import NodeClosed
+from soloist.net.errors import NodeClosed, NoQuorum
 
 if TYPE_CHECKING:
     from soloist.net.lock import Lock
+
+
+def worth_a_try(lock: Lock) -> bool:
+    """Not while our node is no member, or has no lease: that may take long. `NoQuorum` if it has taken a whole lease."""
+    beginning = lock.node.beginning
+    council = beginning.council
+    if council is None or (beginning.open and council.leased):
+        return True
+    if beginning.starved and not council.leased:
+        raise NoQuorum(f"{lock.name!r} cannot be granted: {beginning.starved}", name=lock.name)
+    return False
 
 
 async def tried(lock: Lock, ticket: Ticket | None, limit: asyncio.Timeout) -> list[Ticket]:

@@ -6,7 +6,7 @@ Links with a constant delay and no send or receive cost deliver in the order of 
 messages never enter the heap: all that is sent at one instant arrives at one instant, and waits
 in the *lane*, a plain queue. Messages with drawn delays or costs take the heap, one event per copy.
 
-Links lose nothing and no site fails: faults belong to the checker.
+Here links lose nothing and no site fails: `faulty` adds faults, with a loop of its own.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class Engine:
         self.on_request = [o.on_request for o in everybody if o.watches("on_request")]
         self.on_enter = [o.on_enter for o in everybody if o.watches("on_enter")]
         self.on_exit = [o.on_exit for o in everybody if o.watches("on_exit")]
+        self.observers = observers
         self.tracer = tracer
         self.progress = progress
 

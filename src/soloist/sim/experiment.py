@@ -9,17 +9,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from statistics import fmean
 from typing import Any
 
 import msgspec
 
-from soloist.algorithms import Card, Size, find
+from soloist.algorithms import Card, Size, find_any
 from soloist.algorithms.printed import find_printed
 from soloist.children import process_pool
-from soloist.core import PropertyViolated, ProtocolError, UsageError
+from soloist.core import Process, PropertyViolated, ProtocolError, Site, UsageError
 from soloist.core.trace import Recorder
 from soloist.sim.engine import Engine
+from soloist.sim.faults import Fault
+from soloist.sim.faulty import FaultyEngine, FaultyLedger
 from soloist.sim.links import Network
 from soloist.sim.observers import Ledger, Occupancy, Tracer
 from soloist.sim.statistics import Estimate, jain, over, overtaken, quantile
@@ -59,6 +62,7 @@ class Experiment(msgspec.Struct, frozen=True):
     printed: bool | str = False
     """Run what a paper or the survey prints, errors and all, where that is known to differ; or with one error only,
     by its code in docs/errata.md."""
+    faults: tuple[Fault, ...] = ()
 
     def __post_init__(self) -> None:
         for name, (least, most) in LIMITS.items():
@@ -67,10 +71,12 @@ class Experiment(msgspec.Struct, frozen=True):
                 continue
             limit = f"at most {most:g}" if value > most else f"at least {least}"
             raise UsageError(f"{name} must be {limit}, not {value:g}")
+        for fault in self.faults:
+            fault.check(self.nodes)
 
     def card(self) -> Card:
         if not self.printed:
-            return find(self.algorithm)
+            return find_any(self.algorithm)
         return find_printed(self.algorithm, self.printed if isinstance(self.printed, str) else None)
 
     def settled(self) -> bool:
@@ -141,6 +147,8 @@ class Result(msgspec.Struct, frozen=True):
     simulated_time: float
     events: int
     wall_seconds: float
+    faults: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
+    """How many of each kind there were, where some were asked for."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -161,6 +169,7 @@ class Run(msgspec.Struct, frozen=True):
     max_bypass: int
     simulated_time: float
     events: int
+    faults: dict[str, int] = {}
 
 
 def simulate(
@@ -228,14 +237,18 @@ def _run(
     card, size = experiment.card(), experiment.size()
     start, stop = experiment.cohort()
     processes = card.start(size)
-    ledger, occupancy = Ledger(start, stop, processes), Occupancy(size.k, start, stop)
-    engine = Engine(
+    make, keep = Engine, Ledger
+    if experiment.faults:
+        anew = partial(_anew, card, size)
+        make, keep = partial(FaultyEngine, faults=experiment.faults, anew=anew), FaultyLedger  # type: ignore[assignment]
+    occupancy = Occupancy(size.k, start, stop)
+    engine = make(
         processes,
         experiment.network,
         experiment.workload,
         experiment.inside,
-        seed,
-        ledger,
+        seed=seed,
+        ledger=keep(start, stop, processes),
         observers=(occupancy,),
         tracer=Tracer(recorder) if recorder else None,
         progress=progress,
@@ -243,11 +256,19 @@ def _run(
     try:
         engine.run()
         result = _measure(engine, occupancy)
-        _assert_promises(card, size, result)
+        if not experiment.faults:
+            _assert_promises(card, size, result)
     except (PropertyViolated, ProtocolError) as error:
         broken = error.property if isinstance(error, PropertyViolated) else "protocol"
         raise PropertyViolated(broken, f"{card.name}: {error} (seed {seed})") from None
     return result
+
+
+def _anew(card: Card, size: Size, site: Site) -> Process:
+    """A site as it begins, without what it would send then: the others have had that."""
+    process = card.start_one(size, site)
+    process.begin()
+    return process
 
 
 @contextmanager
@@ -285,6 +306,7 @@ def _measure(engine: Engine, occupancy: Occupancy) -> Run:
         max_bypass=max(passed),
         simulated_time=engine.now,
         events=ledger.sent + 2 * engine.requests,
+        faults=dict(engine.mishaps.happened) if isinstance(engine, FaultyEngine) else {},
     )
 
 
@@ -339,7 +361,15 @@ def _summarise(experiment: Experiment, runs: Sequence[Run], seconds: float) -> R
         simulated_time=sum(run.simulated_time for run in runs),
         events=sum(run.events for run in runs),
         wall_seconds=seconds,
+        faults=_faults(runs) if experiment.faults else msgspec.UNSET,
     )
+
+
+def _faults(runs: Sequence[Run]) -> dict[str, int]:
+    happened: Counter[str] = Counter()
+    for one in runs:
+        happened.update(one.faults)
+    return dict(sorted(happened.items()))
 
 
 def _sync_delay(runs: Sequence[Run]) -> SyncDelay:

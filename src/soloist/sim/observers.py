@@ -15,7 +15,19 @@ from itertools import chain
 
 import msgspec
 
-from soloist.core import Message, Process, PropertyViolated, Send, Site, encode, scalar_words, words
+from soloist.core import (
+    INSIDE,
+    WAITING,
+    Message,
+    Phase,
+    Process,
+    PropertyViolated,
+    Send,
+    Site,
+    encode,
+    scalar_words,
+    words,
+)
 from soloist.core.trace import Recorder, Step
 
 
@@ -51,8 +63,7 @@ class Occupancy(Observer):
         self.waiting -= 1
         self.inside.add(site)
         if len(self.inside) > self.k:
-            sites = ", ".join(map(str, sorted(self.inside)))
-            raise PropertyViolated("exclusion", f"sites {sites} are inside together at time {time:g}")
+            self._assert_exclusion(time)
         if self.freed:
             delay = time - self.freed.popleft()
             if self.start <= request < self.stop:
@@ -62,6 +73,27 @@ class Occupancy(Observer):
         self.inside.discard(site)
         if self.waiting > len(self.freed):
             self.freed.append(time)
+
+    def on_crash(self, site: Site, phase: Phase) -> None:
+        """Only the living count."""
+        self.inside.discard(site)
+        if phase is WAITING:
+            self.waiting -= 1
+            if len(self.freed) > self.waiting:
+                self.freed.pop()
+
+    def on_return(self, time: float, site: Site, phase: Phase) -> None:
+        """A site comes back as it was."""
+        if phase is WAITING:
+            self.waiting += 1
+        elif phase is INSIDE:
+            self.inside.add(site)
+            self._assert_exclusion(time)
+
+    def _assert_exclusion(self, time: float) -> None:
+        if len(self.inside) > self.k:
+            sites = ", ".join(map(str, sorted(self.inside)))
+            raise PropertyViolated("exclusion", f"sites {sites} are inside together at time {time:g}")
 
 
 class Ledger(Observer):

@@ -35,7 +35,7 @@ from typing import Any
 
 import msgspec
 
-from soloist.algorithms import Card, Size, find
+from soloist.algorithms import Card, Size, find_any
 from soloist.core import Message, Outbox, Port, Send, Site, UsageError, unknown
 from soloist.core.trace import Recorder, Step
 from soloist.durations import duration
@@ -64,6 +64,7 @@ class Script:
         self.ports: list[Port] = []
         self.flights: list[Flight] = []
         self.fifo = False
+        self.k = 1
         self.answers: list[str] = []
         self.out = Outbox(self._choose)
         self.timers: set[tuple[Site, str]] = set()
@@ -98,14 +99,14 @@ class Script:
 
     def _start(self, words: Sequence[str]) -> list[str]:
         name, settings = _settings(words)
-        card = find(name)
+        card = find_any(name)
         nodes, k = int(settings.pop("nodes", 3)), int(settings.pop("k", 1))
         fifo = settings.pop("channels", card.channels) == "fifo"
         return self.start(card, card.size(nodes, k, settings), fifo)
 
     def start(self, card: Card, size: Size, fifo: bool) -> list[str]:
         """A new system, also of a card that is not in the catalogue."""
-        self.fifo = fifo
+        self.fifo, self.k = fifo, size.k
         self.out, self.timers, self.down = Outbox(self._choose), set(), set()
         self.begin = lambda site: Port(card.start_one(size, site), self.out)
         self.ports = [self.begin(site) for site in range(size.n)]
@@ -164,6 +165,10 @@ class Script:
         self.down.remove(site)
         if words[1:] and self.begin:
             self.ports[site] = self.begin(site)
+        process = self.ports[site].process
+        if come_back := getattr(process, "come_back", None):
+            come_back()
+            return [str(Step("restart", site)), *self._effects(self.ports[site].take())]
         return []
 
     def _choose(self, options: Sequence[Any]) -> Any:
@@ -224,7 +229,7 @@ class Script:
             nodes=int(settings.pop("nodes", 3)),
             k=int(settings.pop("k", 1)),
             workload=listed(settings.pop("requests", "0@0")),
-            network=Network(delay(settings.pop("latency", "1")), find(name).channels == "fifo"),
+            network=Network(delay(settings.pop("latency", "1")), find_any(name).channels == "fifo"),
             inside=duration(settings.pop("inside", "1")),
             seed=int(settings.pop("seed", 1)),
             options=settings,

@@ -42,18 +42,20 @@ def point(nemesis: Nemesis) -> None:
     nemesis.crew.tell(doomed, Doom(where, times))
     nemesis.note(f"{doomed} is to die at {where}, {times} from now", "point")
     nemesis.fell(victim)
-    end = time.monotonic() + nemesis.lease
-    while nemesis.crew.alive(doomed) and time.monotonic() < end:
-        time.sleep(0.01)
-    nemesis.revive(victim, hear=False)  # it may not be let in before the other is back
-    end = time.monotonic() + nemesis.lease
-    while nemesis.crew.alive(doomed) and time.monotonic() < end:
-        time.sleep(0.01)
+    _may_end(nemesis, doomed)
+    nemesis.revive(victim)
+    _may_end(nemesis, doomed)
     died = "has died there" if not nemesis.crew.alive(doomed) else "did not come there, and is killed"
     nemesis.note(f"{doomed} {died}")
     nemesis.crew.kill(doomed)
     nemesis.revive(doomed)
-    nemesis.crew.hear(victim)
+
+
+def _may_end(nemesis: Nemesis, name: str) -> None:
+    """Wait for its end, but not for longer than a lease."""
+    end = time.monotonic() + nemesis.lease
+    while nemesis.crew.alive(name) and time.monotonic() < end:
+        time.sleep(0.01)
 
 
 def pause(nemesis: Nemesis) -> None:
@@ -123,11 +125,12 @@ def spoil(nemesis: Nemesis) -> None:
 
 
 def leave(nemesis: Nemesis) -> None:
-    """A rolling restart: each in turn says goodbye, ends, and comes back."""
+    """A rolling upgrade: each in turn says goodbye, ends, and comes back with a later version of the protocol."""
     for name in nemesis.draw.sample(nemesis.names, len(nemesis.names)):
         nemesis.dead.append(nemesis.tally(name))
         nemesis.note(f"{name} leaves", "leave")
         nemesis.crew.end(name)
+        nemesis.upgraded.add(name)
         nemesis.revive(name)
         nemesis.await_member(name)
 

@@ -35,6 +35,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     store: tuple[str, int]
     rate: float = 1.0
     """Of the clock that it measures its lease by."""
+    protocols: str = ""
+    """The versions that it offers, as `SOLOIST_PROTOCOLS` has them; nothing: those of this program."""
     semaphore: int = 0
     """How many may be inside at once: of a semaphore whose slots are told apart. 0: a lock."""
 
@@ -46,6 +48,8 @@ class Tally(msgspec.Struct):
     losses: int = 0
     errors: dict[str, int] = {}
     epoch: int = 0
+    protocol: int = 0
+    """The version that its view is in."""
     unvoting: str = ""
     """Why it does not vote, if it does not."""
     problems: list[str] = []
@@ -61,6 +65,8 @@ class Doom(msgspec.Struct, frozen=True):
 def haunt(part: Part, pipe: Connection) -> None:
     """The process: says its name once its node is started, and its `Tally` when it is asked; `None` ends it."""
     set_lease_clock(part.rate)
+    if part.protocols:
+        os.environ["SOLOIST_PROTOCOLS"] = part.protocols
     asyncio.run(_Haunted(part, pipe).live())
 
 
@@ -99,6 +105,7 @@ class _Haunted:
             die_at(question.point, question.times)
         else:
             self.tally.epoch, self.tally.unvoting = self.node.epoch, _unvoting(self.node)
+            self.tally.protocol = self.node.table.view.protocol if self.node.epoch else 0
             self.pipe.send(self.tally)
 
     async def _contend(self) -> None:

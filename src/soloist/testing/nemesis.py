@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from soloist.core import SoloistError, UsageError, unknown
+from soloist.net.link.wire import VERSION
 from soloist.testing.afflictions import AFFLICTIONS, NEED_PROXIES, VOTES
 from soloist.testing.crew import Crew
 from soloist.testing.haunted import Part, Tally, haunt
@@ -68,6 +69,8 @@ class Nemesis:
         self.faults: list[Fault] = []
         self.dead: list[Tally] = []
         """What those had done who were killed."""
+        self.upgraded: set[str] = set()
+        """Nodes that offer a version of the protocol more than they did in the beginning."""
         self._options = {"cluster": "nemesis", "lease": lease, "shortcut": direct, **options}
         self._direct = direct
         self._held = ExitStack()
@@ -104,6 +107,7 @@ class Nemesis:
             journal=str(self.folder / f"{name}-{self._starts}.journal"),
             store=self._store,
             rate=self.rate(name),
+            protocols=f"{VERSION}..{VERSION + (name in self.upgraded)}",
             semaphore=self.semaphore,
         )
         self.crew.start(name, haunt, part)
@@ -135,11 +139,10 @@ class Nemesis:
         self.note(f"kill {name}", "kill")
         self.crew.kill(name)
 
-    def revive(self, name: str, hear: bool = True) -> None:
-        """Start it again; and hear that it is."""
+    def revive(self, name: str) -> None:
+        """Start it again; when this returns, it is."""
         self._start(name)
-        if hear:
-            self.crew.hear(name)
+        self.crew.hear(name)
         self.note(f"{name} is started again")
 
     def await_member(self, name: str) -> None:

@@ -84,7 +84,8 @@ def work(
 
     async def main() -> None:
         testimony = await Testimony.to(witness) if witness else None
-        async with Node(name, dict(peers), **options) as node:
+        told = None if "join" in options else dict(peers)
+        async with Node(name, told, **options) as node:
             pipe.send(name)
             await Worker(node, testimony, pipe).serve()
         if testimony:

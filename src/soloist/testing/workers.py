@@ -68,12 +68,16 @@ class Workers(Crew):
         self._held.close()
 
     def hire(self, name: str, **options: Any) -> None:
-        """Start that worker, with options of its own if need be; it says its name once its node is started."""
+        """Start that worker, with options of its own if need be; it says its name once its node is started.
+
+        With `join` it is not told of the others, and with `peers` of those.
+        """
         assert self._peers
         if self.options.get("lease") is not None:
             options = {"data_dir": str(self.folder / name), **options}
         given = {**self.options, **options}
-        self.start(name, work, name, dict(self._peers(name)), given, self.witness, self._before)
+        peers = given.pop("peers", None) or self._peers(name)
+        self.start(name, work, name, dict(peers), given, self.witness, self._before)
 
     def meet(self) -> None:
         """Wait until each is connected with all."""

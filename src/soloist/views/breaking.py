@@ -31,6 +31,7 @@ class Breaking(msgspec.Struct, kw_only=True):
         return Break(view.epoch, self.evictions)
 
     def see(self, view: View) -> None:
+        """A view after `since`, which itself tells only of what was before."""
         self.held |= {hold for hold in (*view.broken, *view.holders) if evicted(hold, self.evictions)}
 
     def done(self, view: View) -> bool:

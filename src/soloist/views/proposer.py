@@ -50,6 +50,8 @@ class VoterChange(msgspec.Struct, frozen=True, array_like=True):
 
     kind: Literal["add", "remove"]
     voter: VoterId
+    home: str = ""
+    """Where a new one is to be found."""
 
     def applied(self, voters: tuple[VoterId, ...]) -> tuple[VoterId, ...]:
         if self.kind == "add":
@@ -191,8 +193,8 @@ class Proposer(msgspec.Struct, kw_only=True):
         spared = self.spared({node.incarnation for node in kept})
         kept = [node for node in kept if node.incarnation not in spared]
         names = {node.name for node in kept}
-        joiners = self.understood([node for node in self.joiners.values() if node.name not in names], kept)
-        members = tuple(sorted((*kept, *joiners)))
+        asking = {node.name: node for node in self.joiners.values() if node.name not in names}
+        members = tuple(sorted((*kept, *self.understood(list(asking.values()), kept))))
         if not members:
             return None
         view = msgspec.structs.replace(
@@ -200,6 +202,7 @@ class Proposer(msgspec.Struct, kw_only=True):
             epoch=self.epoch,
             counter=0,
             voters=self.next_voters(),
+            homes=self.next_homes(),
             members=members,
             holders=self.holders(kept),
             broken=tuple(sorted(h for node in kept for h in self.reports[node.incarnation].broken)),
@@ -231,6 +234,13 @@ class Proposer(msgspec.Struct, kw_only=True):
 
     def next_voters(self) -> tuple[VoterId, ...]:
         return self.change.applied(self.view.voters) if self.change else self.view.voters
+
+    def next_homes(self) -> tuple[tuple[VoterId, str], ...]:
+        known = dict(self.view.homes)
+        if self.change and self.change.home:
+            known[self.change.voter] = self.change.home
+        voters = set(self.next_voters())
+        return tuple(sorted((voter, home) for voter, home in known.items() if voter in voters))
 
     def sound(self, view: View) -> bool:
         return view.follows(self.view)

@@ -122,6 +122,8 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """Above which the fences of this epoch begin: not 0 only if the epoch was found by a clock, at a birth."""
     broken: tuple[Holder, ...] = ()
     """Holds that were taken from members which stay, when this view was made."""
+    homes: tuple[tuple[VoterId, str], ...] = ()
+    """Where voters are to be found: not all of them need be members."""
 
     def __post_init__(self) -> None:
         if not self.voters or len(set(self.voters)) < len(self.voters):
@@ -172,9 +174,11 @@ class Vote(msgspec.Struct, frozen=True, array_like=True):
 
 
 def newcomers(view: View, joiners: Iterable[Node]) -> list[Node]:
-    """Those whose name no member of the view bears, and who understand its members."""
+    """Those whose name no member of the view bears, and who understand its members; of several with one name, the one
+    that asked last."""
     names = {node.name for node in view.members}
-    return [node for node in joiners if node.name not in names and node.speaks(view.protocol)]
+    asking = [node for node in joiners if node.name not in names and node.speaks(view.protocol)]
+    return list({node.name: node for node in asking}.values())
 
 
 def ordered(names: Iterable[str]) -> tuple[str, ...]:

@@ -281,8 +281,9 @@ class Voter(msgspec.Struct, kw_only=True):
             return
         if m.node.incarnation in self.view.incarnations:
             self.say(sender, Decided(self.view))
-        else:
-            self.joiners[m.node.incarnation] = m.node
+        elif m.node.incarnation not in self.joiners:
+            others = {inc: node for inc, node in self.joiners.items() if node.name != m.node.name}
+            self.joiners = {**others, m.node.incarnation: m.node}
 
     def farewell(self, sender: str, m: Bye | Dead, now: float) -> None:
         self.joiners.pop(m.incarnation, None)

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from soloist.algorithms import CATALOGUE, find
-from soloist.core import Message
+from soloist.core import Message, Process, ProtocolError, Site
 from soloist.net import Hold, LockError, Node
 from soloist.net.engine.instance import Instance, fresh
 from soloist.net.engine.layout import Layout
@@ -167,27 +167,62 @@ class Stepped:
         return next(part for part in self.parts if bool(part.inside) == (phase == "inside"))
 
 
-@pytest.mark.parametrize(
+stepped = pytest.mark.parametrize(
     ("algorithm", "kind", "phase"), STEPPED, ids=lambda each: getattr(each, "__name__", each)
 )
-def test_a_message_that_nobody_asked_for_where_nothing_rests(
-    algorithm: str, kind: type[Message], phase: str
-) -> None:
+
+
+def at(algorithm: str, phase: str) -> tuple[Instance, Site, Site]:
+    """A part in that phase, its site, and that of a peer."""
     lock = Stepped(algorithm)
     part = lock.at(phase)
     [me], [peer] = part.layout.mine, lock.parts[lock.parts.index(part) - 1].layout.mine
-    host = part.layout.hosts[peer]
     assert part.ports[me].process.phase.name.lower() == phase
+    return part, me, peer
+
+
+def told(part: Instance, me: Site, peer: Site, kind: type[Message]) -> list[str]:
+    """What is logged when that peer says this."""
+    envelope = Envelope("lock:x", 1, 1, 0, peer, me, msgspec.Raw(forged(kind)))
     with log_lines() as lines:
-        part.deliver(host, Envelope("lock:x", 1, 1, 0, peer, me, msgspec.Raw(forged(kind))))
-    assert bool(lines) == part.halted == bool(part.broken), lines
-    assert [part.out.sends, part.out.entered, part.out.timers] == [[], [], []], "half a step is not said"
-    if part.halted:
-        with pytest.raises(LockError, match="'x' is broken"):
-            part.request(Ticket())
+        part.deliver(part.layout.hosts[peer], envelope)
+    return lines
+
+
+@stepped
+def test_those_that_never_rest_take_what_nobody_asked_for(
+    algorithm: str, kind: type[Message], phase: str
+) -> None:
+    """Whatever it is, it might have been under way: no rule of theirs fails on it."""
+    part, me, peer = at(algorithm, phase)
+    assert told(part, me, peer, kind) == []
+    assert not part.halted
+    assert [part.out.sends, part.out.entered, part.out.timers] == [[], [], []]
+    for ticket in list(part.inside.values()):
+        part.release(ticket)
+    assert not part.broken
+
+
+@stepped
+def test_those_that_never_rest_break_where_a_step_fails(
+    algorithm: str, kind: type[Message], phase: str
+) -> None:
+    part, me, peer = at(algorithm, phase)
+
+    def fails(process: Process, sender: Site, message: Message) -> None:
+        process.send(sender, message)
+        raise ProtocolError("no")
+
+    part.ports[me].handlers = {kind: fails}
+    [line] = told(part, me, peer, kind)
+    assert "failed half-way" in line
+    assert part.halted
+    assert [part.out.sends, part.effects.sends] == [[], []], "half a step is not said"
+    with pytest.raises(LockError, match="'x' is broken"):
+        part.request(Ticket())
     for ticket in list(part.inside.values()):
         part.release(ticket)  # whoever is inside is not to blame
-    assert part.halted or not part.broken
+    assert part.effects.sends == []
 
 
 def test_a_token_that_nobody_asked_for_is_not_kept() -> None:

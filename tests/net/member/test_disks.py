@@ -44,6 +44,11 @@ async def logged(worker: Worker) -> list[str]:
     return Lines.said
 
 
+async def trouble(worker: Worker) -> str:
+    """What `soloist status` would say."""
+    return worker.node.trouble()
+
+
 async def fill_the_disk(worker: Worker) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
@@ -58,6 +63,7 @@ def test_a_voter_whose_disk_is_full_votes_no_more_and_the_rest_goes_on() -> None
         (said,) = [line for line in workers.do("b", logged) if "votes no more" in line]
         assert "File too large" in said
         assert str(workers.folder / "b") in said
+        assert "it does not vote: " in workers.do("b", trouble)
         assert workers.held("b") == {"kept": kept}
         assert fence_of(workers, "b", "other")
 

@@ -14,7 +14,8 @@ from soloist.net.member.votes import DiskVotes
 from soloist.testing import Workers, until
 from soloist.views import Ballot, Lease, Node, View, Voter
 from soloist.views.messages import Accept, Fetch, Join, Prepare, Renew
-from tests.net.member.test_disks import FOR_EVER, listen, logged, taken
+from tests.net.member.test_disks import FOR_EVER, listen, logged
+from tests.net.member.test_survival import fence_of
 
 RESTORED = "which this one knows nothing of: it was restored"
 
@@ -23,14 +24,14 @@ RESTORED = "which this one knows nothing of: it was restored"
 def test_an_older_vote_file_that_is_put_back_votes_no_more(restarts: int) -> None:
     """Whatever was promised since is not in it."""
     with Workers("abc", lease=FOR_EVER, before=listen) as workers:
-        before = taken(workers, "b", "x")
+        before = fence_of(workers, "b", "x")
         votes, old = workers.folder / "b" / "votes", workers.folder / "old"
         shutil.copy(votes, old)
         for _ in range(restarts):
             workers.restart("b")
-            assert taken(workers, "b", "y")
+            assert fence_of(workers, "b", "y")
         workers.restart("c")  # a change of view: b promises, accepts and stores
-        fence = taken(workers, "c", "z")
+        fence = fence_of(workers, "c", "z")
         workers.kill("b")
         shutil.copy(old, votes)
         workers.restart("b")
@@ -38,22 +39,22 @@ def test_an_older_vote_file_that_is_put_back_votes_no_more(restarts: int) -> Non
             lambda: [line for line in workers.do("b", logged) if "votes no more" in line], "it is found out"
         )
         assert RESTORED in said[0]
-        after = taken(workers, "b", "x")  # it is a member all the same
+        after = fence_of(workers, "b", "x")  # it is a member all the same
         assert after > max(before, fence)
 
 
 def test_the_same_file_put_back_is_as_good_as_the_original() -> None:
     with Workers("abc", lease=FOR_EVER, before=listen) as workers:
-        taken(workers, "b", "x")
+        fence_of(workers, "b", "x")
         workers.kill("b")
         votes, copy = workers.folder / "b" / "votes", workers.folder / "copy"
         shutil.copy(votes, copy)
         shutil.copy(copy, votes)
         workers.restart("b")
-        taken(workers, "b", "y")
+        fence_of(workers, "b", "y")
         workers.kill("a")
         workers.restart("a")  # without the vote of b or of a there was no majority for this
-        assert taken(workers, "a", "z")
+        assert fence_of(workers, "a", "z")
         assert not [line for line in workers.do("b", logged) if "votes no more" in line]
 
 

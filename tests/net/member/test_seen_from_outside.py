@@ -63,7 +63,7 @@ def test_a_change_of_view_is_counted_and_timed(tmp_path: Path) -> None:
                 await eventually(lambda: membership(a).who.incarnation != out and membership(a).open)
                 assert seen()["soloist_losses_total[lock]"] == 1
                 assert await b.lock("x").acquire_or_raise(None)
-                other = Node("c", {**peers, "d": "127.0.0.1:1"}, lease=FOR_EVER, data_dir=tmp_path / "d")
+                other = Node("c", peers, lease=FOR_EVER, data_dir=tmp_path / "d", algorithm="lamport")
                 async with other:
                     await eventually(lambda: seen()["soloist_refused_joins_total"] > 0, "it was refused")
 
@@ -109,6 +109,7 @@ def test_each_phase_of_a_change_is_one_line() -> None:
 def test_who_is_missing_is_said_once_on_both_sides_and_in_the_status() -> None:
     async def go() -> None:
         async with memory_cluster("abc", lease=SHORT) as (a, b, c):
+            metrics = Metrics(a)
             await a.lock("x").acquire_or_raise(None)
             epoch = a.epoch
             with log_lines() as lines:
@@ -116,6 +117,7 @@ def test_who_is_missing_is_said_once_on_both_sides_and_in_the_status() -> None:
                 await eventually(lambda: "not heard: c" in a.trouble(), "the status says so")
                 assert "2 of 3 voters are heard, 0 more may fail" in a.trouble()
                 await eventually(lambda: a.epoch > epoch and b.epoch > epoch, "they go on without it")
+                await eventually(lambda: "soloist_view_changes_total[silence]" in figures(metrics.text()))
                 await crash(b)
                 await eventually(lambda: "not heard: b, c" in a.trouble())
                 assert "2 are needed: nobody is let in here once the lease is over" in a.trouble()

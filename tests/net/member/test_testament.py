@@ -87,7 +87,7 @@ def test_after_a_kill_the_next_one_does_not_wait_for_the_lease(tls: bool, tmp_pa
             nodes = [Node(name, peers, **options(authority, name)) for name in "ab"]
             async with started(nodes):
                 fence = await fence_of(process)
-                assert all(not membership(node).processes for node in nodes)
+                assert all(not membership(node).deaths.processes for node in nodes)
                 process.kill()
                 async with nodes[0].lock("x", timeout=50) as hold:
                     assert hold.fence > fence
@@ -137,7 +137,7 @@ def test_who_sees_all_processes_needs_no_sentinel() -> None:
             async with started(nodes):
                 assert {membership(node).testament.sentinel for node in nodes} == {None}
                 assert {membership(node).testament.will for node in nodes} == {""}
-                await eventually(lambda: all(membership(node).processes for node in nodes))
+                await eventually(lambda: all(membership(node).deaths.processes for node in nodes))
 
     run(main())
 

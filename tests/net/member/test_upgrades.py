@@ -13,9 +13,10 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import ConfigMismatch, MemoryHub, Node
+from soloist.net.cards import bound, check_view
 from soloist.net.link.versions import ENVIRONMENT, Versions, offered
 from soloist.testing import eventually, memory_cluster, memory_nodes, ports, started
-from soloist.views import Ballot, Lease, Proposer, View
+from soloist.views import Algorithm, Ballot, Lease, Proposer, View
 from soloist.views import Node as Member
 from soloist.views.view import newcomers
 from tests.net.helpers import run
@@ -179,3 +180,19 @@ def test_whom_nobody_told_anything_runs_the_usual() -> None:
             assert [each.name for each in a.table.view.algorithms] == ["naimi-trehel", "raymond-k"]
 
     run(go())
+
+
+def test_a_view_that_runs_something_else_than_this_node_was_told_is_refused_in_words() -> None:
+    (node,) = memory_nodes("a", algorithm="lamport")
+    view = View(
+        epoch=1,
+        voters=("v",),
+        members=(Member("a", "1" * 32),),
+        lease=Lease(2.0, margin=0.05),
+        algorithms=(Algorithm("maekawa"), Algorithm("raymond-k")),
+    )
+    with pytest.raises(ConfigMismatch, match="the cluster runs maekawa, but 'a' was told to run lamport"):
+        check_view(node.beginning.who, view)
+    (free,) = memory_nodes("a")
+    check_view(free.beginning.who, view)
+    assert bound(free.beginning.who, view).algorithm == "maekawa raymond-k"

@@ -642,3 +642,24 @@ def test_a_second_daemon_on_a_unix_address_is_refused_too(tmp_path: Path) -> Non
         pass
     assert list(directory.iterdir()) == []
     directory.rmdir()
+
+
+def test_a_vote_file_of_another_cluster_of_that_name_names_both_files() -> None:
+    """Two clusters that nobody has given names share a directory, as a rule."""
+    with cluster("a", "b", more='lease = 2\ndata_dir = "data-{name}"\n') as found:
+        assert found.say("run", "x", "--name", "a", "--", "true")[0] == 0
+        for daemon in found.daemons.values():
+            daemon.terminate()
+        for daemon in found.daemons.values():
+            daemon.wait()
+        other = found.directory / "other.toml"
+        nodes = f'a = "{found.addresses["a"]}"\nz = "127.0.0.1:1"\n'
+        other.write_text('cluster = "t"\nlease = 2\ndata_dir = "data-{name}"\n[nodes]\n' + nodes)
+        found.daemon("a", "--config", "other.toml")
+        found.ready("a")
+        until(lambda: "a does not vote" in found.log("a"), "it is said")
+        (line,) = [line for line in found.log("a").splitlines() if "a does not vote" in line]
+        assert f"was written for the peers of {found.directory / 'cluster.toml'} " in line
+        assert f"not for those of {other} " in line
+        trouble = found.json("status", "--config", "other.toml", "--name", "a")["trouble"]
+        assert "it does not vote: " in trouble

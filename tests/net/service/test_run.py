@@ -104,6 +104,32 @@ def test_what_runs_for_too_long_is_stopped_before_the_lock_is_free(pair: Cluster
         assert pair.finish(waiting)[:2] == (0, "")
 
 
+def test_a_lock_is_broken() -> None:
+    with cluster("a", more='lease = 600\ndata_dir = "data"\n') as found:
+        holder = found.hold("x")
+        waiting = found.start("run", "x", "--", "sh", "-c", "echo $SOLOIST_FENCE")
+        until(lambda: waiters(found, "x") == {"a": 1}, "somebody waits")
+        code, out, err = found.say("break", "x")
+        assert (code, err) == (0, "")
+        said, epoch = out.splitlines()
+        assert said == f"x was taken from a (fence {holder.fence})"  # type: ignore[attr-defined]
+        assert epoch.endswith("has begun: every fence is higher from now on")
+        code, _, err = found.finish(holder)
+        assert code == 1
+        assert err.endswith("and it was stopped: 'x' is lost: it was broken: somebody had it taken away\n")
+        code, fence, _ = found.finish(waiting)
+        assert code == 0
+        assert int(fence) > holder.fence  # type: ignore[attr-defined]
+        assert found.json("break", "x")["held"] == []
+
+
+def test_without_a_lease_a_lock_cannot_be_broken(pair: Cluster) -> None:
+    code, out, err = pair.say("break", "x", "--name", "a")
+    assert (code, out) == (2, "")
+    assert err.startswith("soloist: 'x' cannot be broken: without a lease")
+    assert err.count("\n") == 1
+
+
 def test_a_daemon_that_is_killed_takes_grandchildren_along() -> None:
     with cluster("a") as found, beating(found, "x", "--kill-after", "0.3", first=DEAF) as holder:
         found.daemons["a"].kill()

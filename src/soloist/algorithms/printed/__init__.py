@@ -20,9 +20,12 @@ from soloist.algorithms.printed import (
     lodha_kshemkalyani,
     maekawa,
     majority,
+    mishra_srimani_recovery,
     mizuno_neilsen_rao,
     naimi_thiare,
     naimi_trehel,
+    naimi_trehel_recovery,
+    nishio_recovery,
     raymond_tree,
     raynal,
     raynal_inform,
@@ -62,9 +65,16 @@ MODULES: tuple[ModuleType, ...] = (
     suzuki_kasami_bounded,
 )
 
+RECOVERY_MODULES: tuple[ModuleType, ...] = (
+    mishra_srimani_recovery,
+    naimi_trehel_recovery,
+    nishio_recovery,
+)
+"""Of the algorithms with recovery: their errors are told on their own pages."""
 
-def _all(name: str) -> tuple[Any, ...]:
-    return tuple(each for module in MODULES for each in getattr(module, name, ()))
+
+def _all(name: str, modules: tuple[ModuleType, ...] = MODULES) -> tuple[Any, ...]:
+    return tuple(each for module in modules for each in getattr(module, name, ()))
 
 
 PRINTED: dict[str, Card] = {
@@ -76,15 +86,20 @@ SLIPS: tuple[Slip, ...] = _all("SLIPS")
 NOTES: tuple[Erratum | Slip, ...] = (*_all("NOTES"), *_all("SLIPS_IN_NOTES"))
 """What texts do not say, and what comes of it where something does."""
 
+RECOVERY_PRINTED: dict[str, Card] = {module.PRINTED.name: module.PRINTED for module in RECOVERY_MODULES}
+RECOVERY_ERRATA: tuple[Erratum, ...] = _all("ERRATA", RECOVERY_MODULES)
+RECOVERY_SLIPS: tuple[Slip, ...] = _all("SLIPS", RECOVERY_MODULES)
+
 
 def find_printed(name: str, code: str | None = None) -> Card:
     """The card of an algorithm as a text prints it, with all its errors, or with the one of this code."""
-    if code is not None and any(each.algorithm == name for each in (*ERRATA, *NOTES)):
+    if code is not None and any(each.algorithm == name for each in (*ERRATA, *NOTES, *RECOVERY_ERRATA)):
         return find_erratum(name, code).card
+    printed = {**PRINTED, **RECOVERY_PRINTED}
     try:
-        return PRINTED[name]
+        return printed[name]
     except KeyError:
-        known = ", ".join(sorted(PRINTED))
+        known = ", ".join(sorted(printed))
         raise UsageError(
             f"nothing wrong is printed of {name!r}, as far as we know; errata: {known}"
         ) from None
@@ -92,9 +107,8 @@ def find_printed(name: str, code: str | None = None) -> Card:
 
 def find_erratum(name: str, code: str) -> Erratum:
     """One error of a text, by its algorithm and its code."""
-    known = {
-        each.code: each for each in (*ERRATA, *NOTES) if each.algorithm == name and isinstance(each, Erratum)
-    }
+    every = (*ERRATA, *NOTES, *RECOVERY_ERRATA)
+    known = {each.code: each for each in every if each.algorithm == name and isinstance(each, Erratum)}
     if code not in known:
         raise unknown(f"erratum of {name}", code, known)
     return known[code]
@@ -105,6 +119,9 @@ __all__ = [
     "EXAMPLES",
     "NOTES",
     "PRINTED",
+    "RECOVERY_ERRATA",
+    "RECOVERY_PRINTED",
+    "RECOVERY_SLIPS",
     "SLIPS",
     "Erratum",
     "Example",

@@ -38,6 +38,8 @@ class Erratum(msgspec.Struct, frozen=True):
     options: dict[str, Any] = {}
     properties: tuple[str, ...] | None = None
     """What to look for; None: all that the card promises."""
+    timeouts: int | None = None
+    """How many timers may run out; None: any number."""
     run: Run = "printed"
     schedule: tuple[str, ...] = ()
     """A run of the printed text, with all its errors, where the one that is searched for is none."""

@@ -7,7 +7,7 @@ from soloist.check.explore import Graph
 from soloist.check.finding import PROVED, Finding, show
 from soloist.check.parts import LEFT_COUNT, WAITING_COUNT
 from soloist.check.properties._property import Property
-from soloist.check.setting import Setting
+from soloist.check.setting import UNBOUNDED, Setting
 
 
 class Livelock(Property):
@@ -18,7 +18,14 @@ class Livelock(Property):
     def is_promised(self, setting: Setting) -> bool:
         """One that serves a site only while all the others ask, too, promises nothing to those that ask more often
         than others."""
-        return not (setting.card.everybody_asks and len(set(setting.rounds)) > 1)
+        return not (setting.card.everybody_asks and len(set(setting.rounds)) > 1) and not self.refusal(
+            setting
+        )
+
+    def refusal(self, setting: Setting) -> str:
+        if setting.timeouts == UNBOUNDED:
+            return ""
+        return f"{self.name} cannot be judged where timers stop running out; leave out timeouts"
 
     def judge(self, graph: Graph, finding: Finding) -> None:
         lost = livelocked(graph)

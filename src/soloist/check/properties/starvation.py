@@ -29,7 +29,7 @@ from soloist.check.finding import BOUNDED, PROVED, Finding, show
 from soloist.check.graphs import components, in_order, waiting_states
 from soloist.check.local import Item
 from soloist.check.properties._property import Property
-from soloist.check.setting import Setting
+from soloist.check.setting import UNBOUNDED, Setting
 from soloist.check.steps import Action
 from soloist.core import Site
 
@@ -41,7 +41,12 @@ class Starvation(Property):
     endless = True
 
     def is_promised(self, setting: Setting) -> bool:
-        return setting.card.fairness != "none"
+        return setting.card.fairness != "none" and not self.refusal(setting)
+
+    def refusal(self, setting: Setting) -> str:
+        if setting.timeouts == UNBOUNDED:
+            return ""
+        return f"{self.name} cannot be judged where timers stop running out; leave out timeouts"
 
     def judge(self, graph: Graph, finding: Finding) -> None:
         """On bounded requests: only a run that comes back to where it was can starve anybody."""

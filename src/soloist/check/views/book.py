@@ -7,13 +7,14 @@ them one bit for each letter that was sent.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from soloist.check.views.parts import Slot, World, frozen, is_void, no_echo, plain_voter
 from soloist.check.views.setting import Kit, Setting
 from soloist.check.views.site import LOCK, Site, Token
 from soloist.core import Message
-from soloist.views import Effect, Node, Proposer, Send, View, Voter
+from soloist.views import Breaking, Effect, Node, Proposer, Send, View, Voter
 from soloist.views.messages import Dead, Decided, Fetch, Poll, Polled, Prepare, Report, Stored
 
 HOLDS = 0b111
@@ -91,18 +92,23 @@ class Book:
             for voter in range(self.n_voters)
             if self.whole and (renewing is None or self.names[site] in renewing)
         ]
-        self.first = View(
-            epoch=1,
-            voters=setting.voters,
-            members=tuple(Node(name, name) for name in setting.members),
-            lease=setting.lease,
-        )
-        self.breaking = self.kit.breaking.of((LOCK,), self.first)
         self.quiet = setting.rivals and setting.epochs == 2
         """Whether no decision is heard: where it is about one epoch only, that leaves more votes to go wrong."""
         self.eager = setting.renewals == "none" and setting.tries == 1
         """Whether a proposer decides as soon as it can: where it has but one try and nothing is renewed, nobody can
         tell the difference, for a decision is not heard before it is received."""
+
+    @cached_property
+    def first(self) -> View:
+        """The view that all begin with."""
+        setting = self.setting
+        members = tuple(Node(name, name) for name in setting.members)
+        return View(epoch=1, voters=setting.voters, members=members, lease=setting.lease)
+
+    @cached_property
+    def breaking(self) -> Breaking:
+        """The wish of those who want the lock broken, if there are some."""
+        return self.kit.breaking.of((LOCK,), self.first)
 
     def value(self, place: int, part: Any) -> int:
         """What a part adds to a state; a new part gets a number."""

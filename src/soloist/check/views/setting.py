@@ -345,7 +345,6 @@ ALL = (
     Setting(
         name="breaks",
         says="1 voter, a member inside that is to lose the lock, a rival that does not know; 3 epochs, 2 ticks",
-        ticks=2,
         proposers=("p", "q"),
         breakers=("p",),
         stuck=("a",),

@@ -82,6 +82,11 @@ class Switchboard:
         self.turns.rouse_soon()
         self.outgoing.flush_soon()
 
+    def look_on(self, view: View) -> None:
+        """There is a view, and this node is none of its members: it can ask them."""
+        self.table.names, self.table.epoch = sorted(member.name for member in view.members), view.epoch
+        self.outgoing.address(self.table.names)
+
     def go_on(self) -> None:
         """The door is open again."""
         for instance in [each for each in self.instances.values() if each.parked]:

@@ -16,8 +16,9 @@ from soloist.net.link.handshake import Mismatch
 from soloist.net.link.wire import frame
 
 if TYPE_CHECKING:
+    from soloist.net.link.peer import Peer
     from soloist.net.link.porch import Visitor
-    from soloist.net.link.tcp import Peer, TcpTransport
+    from soloist.net.link.tcp import TcpTransport
 
 FIRST_BYTE = b"\1"
 """TLS never begins with it, and no frame that is short."""

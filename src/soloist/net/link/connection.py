@@ -21,8 +21,9 @@ from soloist.net.link.will import LONGEST, Will, read_will
 from soloist.net.link.wire import Batch, Frames, Garbled, decode_batch, encode, frame, length_of, salvage
 
 if TYPE_CHECKING:
+    from soloist.net.link.peer import Peer
     from soloist.net.link.porch import Visitor
-    from soloist.net.link.tcp import Peer, TcpTransport
+    from soloist.net.link.tcp import TcpTransport
 
 HANDSHAKE_SECONDS = 5.0
 HANDSHAKE_FRAME = 64 * 1024
@@ -215,14 +216,17 @@ class Connection(asyncio.BufferedProtocol):
 
     def _admit(self, ours: Hello, theirs: Hello) -> None:
         """It is who it says. The dialler is told what the other thinks of it; a difference both find by themselves."""
-        known = theirs.who.node in self.owner.peers
-        refusal = self.owner.meeting.refusal(theirs.who) if known else None
+        who, meeting = theirs.who, self.owner.meeting
+        known = who.node in self.owner.peers
+        refusal = meeting.refusal(who) if known or who.joins else None
         if self.dialled and not refusal:
             self._prove()
         if not refusal:
-            handshake.check_config(ours.who, theirs.who)
-        if refusal or not known:
-            raise ProtocolError(refusal or f"{theirs.who.node!r} is no peer of {ours.who.node!r}")
+            handshake.check_config(ours.who, who)
+        if refusal := refusal or meeting.refusal(who):
+            raise ProtocolError(refusal)
+        if not known:
+            self.owner.admit(who)
         if self.pulse and not self.owner.meeting.renews:
             raise ProtocolError(f"{ours.who.node!r} has no leases to renew")
         if not self.dialled:

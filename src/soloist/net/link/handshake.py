@@ -56,6 +56,14 @@ class Who(msgspec.Struct, frozen=True, array_like=True):
     """Whether it was told which algorithms to run, or is bound to them by a view; else it takes what others have."""
     engine: str = ""
     """What decides on who is a member, if it is not the voters among the nodes."""
+    address: str = ""
+    """Where others find it."""
+    joins: bool = False
+    """Whether it was told of some members only, who are to take it in."""
+    votes_only: bool = False
+    """Whether it hosts no locks."""
+    voters: tuple[str, ...] = ()
+    """The names of those who are to vote, if it was told; it matters before there is a view."""
 
 
 class Hello(msgspec.Struct, frozen=True, array_like=True, tag="hello"):
@@ -149,8 +157,12 @@ def check_config(me: Who, theirs: Who) -> None:
         raise Mismatch(f"{theirs.node!r} runs {_lease(theirs)}, {me.node!r} runs {_lease(me)}")
     if theirs.engine != me.engine:
         raise Mismatch(f"{theirs.node!r} runs {_engine(theirs)}, {me.node!r} runs {_engine(me)}")
+    if me.epoch or theirs.epoch or me.joins or theirs.joins:
+        return  # there is a view, or will be before they meet, and it decides
     if theirs.members != me.members:
-        raise Mismatch(difference(me, theirs))
+        raise Mismatch(f"{difference(me, theirs)}; give all nodes the same and restart them")
+    if theirs.voters != me.voters:
+        raise Mismatch(f"{theirs.node!r} has {_voters(theirs)}, {me.node!r} has {_voters(me)}")
 
 
 def check_algorithms(me: Who, theirs: Who) -> None:
@@ -182,6 +194,10 @@ def _lease(who: Who) -> str:
     return f"with a lease of {who.lease:g} s" if who.lease else "without a lease"
 
 
+def _voters(who: Who) -> str:
+    return f"the voters {', '.join(who.voters)}" if who.voters else "no voters of its own choice"
+
+
 def _engine(who: Who) -> str:
     return f"with {who.engine}" if who.engine else "without etcd"
 
@@ -192,7 +208,7 @@ def difference(me: Who, theirs: Who) -> str:
     here = f"{one.node!r} alone counts {_names(set(one.members) - set(other.members))}"
     there = f"{other.node!r} alone counts {_names(set(other.members) - set(one.members))}"
     parts = [part for part in (here, there) if not part.endswith("counts ")]
-    return f"different peers: {', '.join(parts)}; give all nodes the same and restart them"
+    return f"different peers: {', '.join(parts)}"
 
 
 def _names(members: Collection[str], most: int = 5) -> str:

@@ -17,7 +17,8 @@ from soloist.net.link.handshake import Hello
 from soloist.net.link.wire import Frames
 
 if TYPE_CHECKING:
-    from soloist.net.link.tcp import Peer, TcpTransport
+    from soloist.net.link.peer import Peer
+    from soloist.net.link.tcp import TcpTransport
 
 log = logging.getLogger("soloist.net")
 

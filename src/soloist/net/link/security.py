@@ -92,6 +92,14 @@ class Address(msgspec.Struct, frozen=True):
         return self.port == 0
 
     @property
+    def anywhere(self) -> bool:
+        """Whether it means all addresses of a host: good to listen at, but nobody can call it."""
+        try:
+            return not self.unix and ipaddress.ip_address(self.host).is_unspecified
+        except ValueError:
+            return False
+
+    @property
     def local(self) -> bool:
         """Whether what is sent there stays on this host."""
         if self.unix or self.host == "localhost":
@@ -102,7 +110,9 @@ class Address(msgspec.Struct, frozen=True):
             return False
 
     def __str__(self) -> str:
-        return f"unix:{self.host}" if self.unix else f"{self.host}:{self.port}"
+        if self.unix:
+            return f"unix:{self.host}"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def address(text: str) -> Address:

@@ -16,18 +16,18 @@ import socket
 import ssl
 import stat
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from soloist.core import ProtocolError, UsageError
 from soloist.net.link import shortcut as shortcuts
 from soloist.net.link.ciphered import Ciphered
 from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection, printable
-from soloist.net.link.handshake import Hello, Identity, agreed
+from soloist.net.link.handshake import Hello, Identity, Who, agreed
+from soloist.net.link.peer import Peer, in_words, nowhere
 from soloist.net.link.porch import Porch, Visitor
 from soloist.net.link.pulses import Pulses
-from soloist.net.link.security import TLS, Address
-from soloist.net.link.session import Session
+from soloist.net.link.security import TLS, Address, address
 from soloist.net.link.transport import Link, Meeting, Receive
 
 log = logging.getLogger("soloist.net")
@@ -39,50 +39,12 @@ GOODBYE_SECONDS = 1.0
 FIRST_RETRY, LAST_RETRY = 0.02, 1.0
 PATIENCE_SECONDS = 2.0
 """How long we wait for a peer that should call us before we call it."""
-MOST_FORMER = 4
-"""Other incarnations of a peer of which is known what was said."""
+NEWCOMER_SECONDS = 0.25
+"""The same for a node that is no member yet: others need not know that it is there."""
+MOST_GONE = 256
+"""Peers that have gone of which is known what was said: one that was only cut off goes on with that."""
 REPEAT_SECONDS, MOST_REPEATED = 60.0, 1000
 """When the same warning is logged again, and how many are remembered for that."""
-
-
-class Peer(Session):
-    """What we keep of a peer, whether it is connected or not."""
-
-    def __init__(self, name: str, address: Address) -> None:
-        super().__init__()
-        self.name, self.address = name, address
-        self.connection: Connection | None = None
-        self.incarnation: str | None = None
-        """Of the process that bears this name, as far as we have met it."""
-        self.absent = asyncio.Event()
-        """Set while there is no connection."""
-        self.absent.set()
-        self.connections = 0
-        self.pulsing = False
-        """Whether there is a connection for renewals, or one is being made."""
-        self.trouble = ""
-        """Why there is no connection, as it was last said."""
-        self._others: dict[str, dict[str, Any]] = {}
-        """What was said to and by other incarnations of it: views and connections may name an older one, for a while."""
-
-    def mean(self, incarnation: str) -> None:
-        """Whom what is said from now on is for. There is one session for each pair of incarnations, and it is never
-        begun twice: the peer, which goes on with it, would not understand."""
-        if incarnation == self.incarnation:
-            return
-        if self.incarnation is not None:
-            self._others[self.incarnation] = self.put_aside()
-        self.begin()
-        self.take_up(self._others.pop(incarnation, {}))
-        while len(self._others) > MOST_FORMER:
-            del self._others[next(iter(self._others))]
-        self.incarnation = incarnation
-
-    def forget(self) -> None:
-        """We are another one ourselves: nothing was said between it and the peer."""
-        self.begin()
-        self._others.clear()
-        self.incarnation = None
 
 
 class TcpTransport:
@@ -96,14 +58,19 @@ class TcpTransport:
         tls: TLS | None = None,
         insecure: bool = False,
         shortcut: bool = True,
+        listen: Address | None = None,
     ) -> None:
         self.name, self.secret = name, secret
-        self.listen = addresses[name]
+        self.listen = listen or addresses[name]
         self.peers = {peer: Peer(peer, where) for peer, where in addresses.items() if peer != name}
+        self.told = frozenset(self.peers)
+        """Peers whose addresses our user has told us: nobody else can tell us others."""
         self.tls = tls
         self.shortcut = shortcut and not tls  # certificates belong to TCP
-        if not (tls or secret or insecure or all(a.local for a in addresses.values())):
-            far = next(str(a) for a in addresses.values() if not a.local)
+        self.protected = bool(tls or secret or insecure)
+        """Whether we may talk to other hosts."""
+        far = next((str(a) for a in (self.listen, *addresses.values()) if not a.local), None)
+        if far and not self.protected:
             raise UsageError(
                 f"{far} is not on this host: give tls= or secret=, or insecure=True if everybody there is trusted"
             )
@@ -116,7 +83,6 @@ class TcpTransport:
         self.warned: dict[str, float] = {}
         """What was logged, and when."""
         self.servers: list[asyncio.Server | Porch] = []
-        self.dialling: list[asyncio.Task[None]] = []
         self.pulses = Pulses(self)
         self.strangers: dict[Connection | Visitor, None] = {}
         """Connections that are not proven yet, oldest first."""
@@ -147,7 +113,11 @@ class TcpTransport:
             self._drop_all()
             raise UsageError(f"cannot listen at {self.listen}: {os.strerror(error.errno or 0)}") from None
         for peer in self.peers.values():
-            self.dialling.append(asyncio.create_task(self._dial(peer), name=f"dial {peer.name}"))
+            self._begin_to_dial(peer)
+
+    def _begin_to_dial(self, peer: Peer) -> None:
+        if peer.dialling is None and self.servers:
+            peer.dialling = asyncio.create_task(self._dial(peer), name=f"dial {peer.name}")
 
     async def _listen(self) -> None:
         loop = asyncio.get_running_loop()
@@ -168,12 +138,12 @@ class TcpTransport:
 
     async def _dial(self, peer: Peer) -> None:
         """Call a peer whenever there is no connection; one that should call us only if it does not."""
-        patience = 0.0 if self.name < peer.name else PATIENCE_SECONDS
         retry = 0.0
         by_shortcut = self.shortcut
         while True:
             await peer.absent.wait()
-            await asyncio.sleep(patience + retry)
+            patience = NEWCOMER_SECONDS if self.meeting.joining else PATIENCE_SECONDS
+            await asyncio.sleep((0.0 if self.name < peer.name else patience) + retry)
             if peer.connection:
                 continue
             before = peer.connections
@@ -181,6 +151,7 @@ class TcpTransport:
             try:
                 await self.call(peer, sock)
             except (OSError, ValueError) as error:  # ValueError: a name that cannot be in a certificate
+                peer.failure = in_words(error)
                 if isinstance(error, ValueError | ssl.SSLError):
                     self.trouble(peer.name, str(error))
                 else:
@@ -191,8 +162,44 @@ class TcpTransport:
             )  # or else it was there, and led to nothing
             retry = FIRST_RETRY if connected else min(2 * retry + FIRST_RETRY, LAST_RETRY)
 
+    def know(self, addresses: Mapping[str, str]) -> None:
+        for name, text in addresses.items():
+            if name == self.name or not text:
+                continue
+            where = address(text)
+            peer = self.peers.get(name)
+            if peer is None:
+                peer = self.peers[name] = Peer(name, where)
+            elif name not in self.told:
+                peer.address = where
+            if self.protected or peer.address.local:
+                self._begin_to_dial(peer)
+            else:
+                self.trouble(name, f"{peer.address} is not on this host; give tls= or secret= to all nodes")
+
+    def admit(self, who: Who) -> None:
+        """Somebody has come whom we did not know. We do not call it: whoever is in a view is called."""
+        try:
+            self.peers[who.node] = Peer(who.node, address(who.address))
+        except UsageError as error:
+            raise ProtocolError(f"{who.node!r} does not say where it listens: {error}") from None
+
+    def forget(self, names: Collection[str]) -> None:
+        for peer in [self.peers[name] for name in names if name in self.peers]:
+            if peer.dialling:
+                peer.dialling.cancel()
+                peer.dialling = None
+        gone = [peer for peer in self.peers.values() if not (peer.dialling or peer.connection)]
+        for peer in gone[: len(gone) - MOST_GONE]:
+            del self.peers[peer.name]
+
+    def failures(self) -> dict[str, str]:
+        tried = [peer for peer in self.peers.values() if peer.dialling and not peer.connection]
+        return {peer.name: f"{peer.address}: {peer.failure or 'no answer yet'}" for peer in tried}
+
     def pulse_lost(self, peer: str) -> None:
-        self.pulses.lost(self.peers[peer])
+        if peer in self.peers:
+            self.pulses.lost(self.peers[peer])
 
     def expect(self, incarnations: Mapping[str, str]) -> None:
         for name, incarnation in incarnations.items():
@@ -232,13 +239,13 @@ class TcpTransport:
         await connection.settled.wait()
 
     def link(self, peer: str) -> Link:
-        return self.peers[peer].send
+        return self.peers[peer].send if peer in self.peers else nowhere
 
     def unread(self) -> bool:
         return bool(self.readable and self.readable.poll(0))
 
     def backlog(self, peer: str) -> int:
-        return self.peers[peer].backlog
+        return self.peers[peer].backlog if peer in self.peers else 0
 
     def connected(self) -> set[str]:
         return {name for name, peer in self.peers.items() if peer.connection}
@@ -252,7 +259,8 @@ class TcpTransport:
             await self._say_goodbye()
         finally:
             self._hang_up()
-        await asyncio.gather(*self.dialling, return_exceptions=True)
+        dialling = [peer.dialling for peer in self.peers.values() if peer.dialling]
+        await asyncio.gather(*dialling, return_exceptions=True)
 
     async def _say_goodbye(self) -> None:
         """What was said last, a token perhaps, shall arrive; but nobody is waited for long."""
@@ -262,8 +270,9 @@ class TcpTransport:
                     await asyncio.sleep(ACKNOWLEDGE_SECONDS / 10)
 
     def _hang_up(self) -> None:
-        for task in self.dialling:
-            task.cancel()
+        for peer in self.peers.values():
+            if peer.dialling:
+                peer.dialling.cancel()
         self.pulses.close()
         if self.acknowledging:
             self.acknowledging.cancel()
@@ -318,7 +327,7 @@ class TcpTransport:
         peer.connection = connection
         peer.connections += 1
         peer.absent.clear()
-        peer.trouble = ""
+        peer.trouble = peer.failure = ""
         connection.peer, connection.open = peer, True
         with contextlib.suppress(AttributeError, OSError, ValueError):  # it is a help, and no more
             self.readable.register(connection.socket, select.POLLIN)

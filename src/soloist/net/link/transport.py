@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from soloist.core import UsageError
@@ -27,6 +27,8 @@ class Meeting(Protocol):
 
     who: Who
     """What the node says of itself, at this moment."""
+    joining: bool
+    """Whether others have begun already, and this node is none of them."""
     renews: bool
     """Whether each pair of nodes needs a connection for renewals, too."""
 
@@ -72,6 +74,15 @@ class Transport(Protocol):
 
     def pulse_lost(self, peer: str) -> None:
         """The connection for renewals is gone: make another."""
+
+    def know(self, addresses: Mapping[str, str]) -> None:
+        """Those are to be reached, too, from now on. What our own user has told us of a peer goes before that."""
+
+    def forget(self, names: Collection[str]) -> None:
+        """Those have gone, and are not called any more. They may call."""
+
+    def failures(self) -> dict[str, str]:
+        """Peers that are called and do not answer: where they should be, and what comes of it."""
 
     def expect(self, incarnations: Mapping[str, str]) -> None:
         """Those peers are meant from now on: what is said is for them, even if they are met only later."""
@@ -156,6 +167,17 @@ class MemoryTransport:
         if there := self.peers.get(peer):
             introduce_pulses(self, there)
 
+    def know(self, addresses: Mapping[str, str]) -> None:
+        for other in [self.hub.present.get(name) for name in addresses]:
+            if other and other is not self and other.node not in self.peers:
+                introduce(self, other)
+
+    def forget(self, names: Collection[str]) -> None:
+        pass  # nobody is called here
+
+    def failures(self) -> dict[str, str]:
+        return {}
+
     def expect(self, incarnations: Mapping[str, str]) -> None:
         pass  # who is in the hub is met at once
 
@@ -190,7 +212,11 @@ class MemoryTransport:
 def introduce(one: MemoryTransport, other: MemoryTransport) -> None:
     """Two nodes of a hub meet, if they are of one cluster; or else both are told why not."""
     ours, theirs = one.meeting.who, other.meeting.who
-    if ours.node not in theirs.members and theirs.node not in ours.members:
+    if not (
+        told_of(one, other)
+        or told_of(other, one)
+        or (ours.cluster == theirs.cluster and both_admit(one, other))
+    ):
         return  # they do not look for each other
     why, mismatch = None, False
     try:
@@ -204,10 +230,27 @@ def introduce(one: MemoryTransport, other: MemoryTransport) -> None:
             here.meeting.trouble(there.node, why, mismatch)
         else:
             here.peers[there.node] = there
+    if why and (ours.joins or theirs.joins):  # it may be too early
+        asyncio.get_running_loop().call_later(RETRY_SECONDS, introduce_again, one, other)
     if not why:
         one.meeting.met(theirs)
         other.meeting.met(ours)
         introduce_pulses(one, other)
+
+
+def introduce_again(one: MemoryTransport, other: MemoryTransport) -> None:
+    both_there = all(each.hub.present.get(each.node) is each for each in (one, other))
+    if both_there and other.node not in one.peers:
+        introduce(one, other)
+
+
+def told_of(one: MemoryTransport, other: MemoryTransport) -> bool:
+    return other.node in one.meeting.who.members
+
+
+def both_admit(one: MemoryTransport, other: MemoryTransport) -> bool:
+    refusals = one.meeting.refusal(other.meeting.who), other.meeting.refusal(one.meeting.who)
+    return not any(refusals)
 
 
 def introduce_pulses(one: MemoryTransport, other: MemoryTransport) -> None:

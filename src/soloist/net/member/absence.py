@@ -43,11 +43,13 @@ class Absence:
         if now - since < lease:
             return ""
         heard = {self.hearing.name, *self.hearing.lately(lease, now)}
-        count = sum(node_of(voter) in heard for voter in view.voters)
+        away = sorted(name for name in map(node_of, view.voters) if name not in heard)
+        count = len(view.voters) - len(away)
         if count >= view.majority:
             return ""
         return (
-            f"{count} of {len(view.voters)} voters are heard, and there was no lease for {now - since:.1f} s"
+            f"{count} of {len(view.voters)} voters are heard, and there was no lease for {now - since:.1f} s; "
+            f"not heard: {', '.join(away)}"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,7 +16,12 @@ from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Who
 from soloist.net.link.wire import Control, Envelope, Muster
 from soloist.net.member.birth import Birth, Newborn
+from soloist.net.member.breaks import Breaks
+from soloist.net.member.roster import Roster
 from soloist.views import View
+
+if TYPE_CHECKING:
+    from soloist.net.member.council import Council
 
 log = logging.getLogger("soloist.net")
 
@@ -24,6 +30,15 @@ class Beginning:
     """The `Meeting` of a node: whom its transport has found, and what became of that."""
 
     renews = False
+    council: Council | None = None
+    """Who sees to leases, if there are any."""
+    starved = ""
+    """Why nobody can be let in, once there was no majority for a whole lease."""
+    breaks: Breaks | None = None
+    """Where locks can be broken, which takes a lease."""
+    joining = False
+    roster: Roster | None = None
+    """Whom it knows of, if who is a member is agreed upon."""
 
     def __init__(self, who: Who, say: Callable[[str, Control], None], born: Callable[[int], None]) -> None:
         self.who = who
@@ -47,6 +62,8 @@ class Beginning:
     # What the transport asks and tells.
 
     def refusal(self, theirs: Who) -> str | None:
+        if theirs.node not in self.who.members:
+            return f"{theirs.node!r} is no peer of {self.who.node!r}"
         return self.birth.refusal(theirs.node, Newborn(theirs.incarnation, theirs.origin))
 
     def met(self, theirs: Who) -> None:

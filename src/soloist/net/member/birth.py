@@ -55,7 +55,7 @@ class Birth:
 
     def refusal(self, peer: str, theirs: Newborn) -> str | None:
         """Why this incarnation of a peer can never belong to our company; None if it can."""
-        if not self.bound or self.met[peer] == theirs:
+        if not self.bound or self.met.get(peer, theirs) == theirs:
             return None
         return (
             f"{peer!r} was started again and knows nothing of the locks that it shares with {self.me!r}; "
@@ -65,11 +65,13 @@ class Birth:
     def succeeds(self, peer: str, previous: str) -> bool:
         """Whether a peer that was started again, on the same disk and without a view, takes the place of one whom we
         are bound to. That one was not born, or its disk would know; so without it nobody is, unless it is known soon."""
-        return self.bound and not self.born and bool(previous) and self.met[peer].incarnation == previous
+        if not self.bound or self.born or peer not in self.met:
+            return False
+        return bool(previous) and self.met[peer].incarnation == previous
 
     def unbind(self) -> None:
         """This company will never be born. Whoever is born of it after all has a view, and that decides."""
-        self.bound, self._said = False, None
+        self.bound, self.born, self._said = False, False, None
 
     def meet(self, peer: str, theirs: Newborn) -> None:
         """There is a link to that peer. It may be another process than the one that we met before."""

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import random
 
+from soloist.core import Message
 from soloist.net.member.hearing import Hearing
 from soloist.net.member.parcel import node_of
+from soloist.net.member.wish import Wish
 from soloist.views import Algorithm, Ballot, Proposer, View, Voter
+from soloist.views.messages import Decided, Stored
 
 RANK_SECONDS = 0.15
 """How much longer each further voter waits before it proposes, too."""
@@ -32,22 +35,34 @@ class Canvass:
         self.patience = 0
         self.prepared = False
         """Whether our proposer has asked everybody to wedge."""
+        self.wish: Wish | None = None
+        """What somebody asked us to change."""
 
     def rest(self) -> None:
         """A view has begun."""
         self.since, self.patience = None, 0
 
-    def consider(self, voter: Voter, me: str, now: float) -> None:
-        """Whether it is for us to see to the next view, and whether it is time to wedge everybody."""
-        view = voter.view
-        assert view
+    def consider(self, voter: Voter | None, known: View | None, me: str, now: float) -> bool:
+        """Whether it is for us to see to the next view, and whether it is time to wedge everybody.
+
+        Who does not vote does so only if it was asked for something. Gives whether we vote, and see a reason.
+        """
+        voter = voter if voter and voter.votes else None
+        view = voter.view if voter else known
+        if view and (voter or self.wish):
+            self._consider(voter, view, me, now)
+        return voter is not None and self.since is not None
+
+    def _consider(self, voter: Voter | None, view: View, me: str, now: float) -> None:
         if self.proposer and self.proposer.view.epoch < view.epoch:
             self.proposer = None
-        if not voter.has_reason(now):
+        wanted = self.wish is not None and not self.wish.fulfilled(view)
+        if not (wanted or (voter and voter.has_reason(now))):
             self.since = None
             return
         self.since = now if self.since is None else self.since
-        if self.proposer is None and now - self.since >= RANK_SECONDS * self._rank(voter, view):
+        rank = self._rank(voter, view) if voter and not wanted else 0
+        if self.proposer is None and now - self.since >= RANK_SECONDS * rank:
             self._propose(voter, view, me)
         proposer = self.proposer
         if proposer and not self.prepared and proposer.ready() and self._would_end(proposer, me, now):
@@ -59,10 +74,17 @@ class Canvass:
         mine, peers = voter.file.voter, self.hearing.incarnations
         return sum(1 for each in view.voters if each < mine and node_of(each) in peers)
 
-    def _propose(self, voter: Voter, view: View, me: str) -> None:
-        ballot = voter.file.ballot
+    def _propose(self, voter: Voter | None, view: View, me: str) -> None:
+        ballot = voter.file.ballot if voter else None
         self.round = max(self.round, ballot.round if ballot else 0) + 1
-        self.proposer = Proposer(view=view, ballot=Ballot(self.round, me), algorithms=self.algorithms)
+        change = self.wish.change if self.wish and not self.wish.fulfilled(view) else None
+        self.proposer = Proposer(
+            view=view,
+            ballot=Ballot(self.round, me),
+            asked=change is not None,
+            change=change,
+            algorithms=self.algorithms,
+        )
         self.patience = PATIENT_BEATS + random.randrange(PATIENT_BEATS)
         self.prepared = False
         self.proposer.poll()
@@ -73,6 +95,24 @@ class Canvass:
         out, here = proposer.silent() | proposer.gone, {*self.hearing.incarnations.values(), me}
         waited = now - self.since >= proposer.view.lease.length
         return waited or all(each in here for each in proposer.view.incarnations - out)
+
+    def pursue(self, wish: Wish | None) -> None:
+        self.wish = wish
+
+    def see_to_wish(self, view: View | None) -> list[tuple[str, Decided]]:
+        """Once it is so: the voters who are to say that they know, and what."""
+        if view is None or self.wish is None or not self.wish.fulfilled(view):
+            return []
+        self.wish.epoch = view.epoch if self.wish.epoch is None else self.wish.epoch
+        return [(voter, Decided(view)) for voter in view.voters]
+
+    def hear(self, sender: str, message: Message, view: View | None) -> None:
+        """What others say to our proposer. P4: done, once a majority of the new voters knows."""
+        if self.proposer:
+            self.proposer.receive(sender, message)
+        if isinstance(message, Stored) and view and self.wish and self.wish.heard(message, view):
+            wish, self.wish = self.wish, None
+            wish.then()
 
     def press(self) -> None:
         """Say it again: what was said may be lost."""

@@ -21,6 +21,8 @@ log = logging.getLogger("soloist.net")
 RESTARTED = "restarted"
 """The proof of whoever has taken over a data directory."""
 CROWDED = "a node knows too many names that nobody uses"
+SILENT = "silence", "it was silent for a lease"
+CUT = "cut", "not all heard it"
 TERMS = ("voters", "lease", "protocol")
 """What else a view may change, by the names of its fields."""
 
@@ -46,6 +48,7 @@ class Chronicle:
         self._since: float | None = None
         self._stopped: float | None = None
         self._decided = 0
+        self._cut: list[str] = []
 
     @property
     def stopped(self) -> bool:
@@ -66,10 +69,14 @@ class Chronicle:
     # The phases, in their order.
 
     def see(self, voter: Voter, now: float) -> None:
-        """There is a reason for a change: said once."""
-        if self._since is None and voter.view:
+        """There is a reason for a change: said once. Who falls silent later is noted, too."""
+        if voter.view is None:
+            return
+        for each in voter.silent(now):
+            self._fates.setdefault(each, SILENT)
+        if self._since is None and (reason := self._reason(voter, voter.view)):
             self._since = now
-            self._say("reason", voter.view.epoch + 1, "%s", self._reason(voter, voter.view, now), now)
+            self._say("reason", voter.view.epoch + 1, "%s", reason, now)
 
     def stop(self, member: Member, now: float) -> None:
         """The member is wedged."""
@@ -99,24 +106,26 @@ class Chronicle:
         log.info("%s: epoch %d%s: %s", self.name, view.epoch, took, names, extra=facts)
         pause = None if self._stopped is None else now - self._stopped
         self.begin_again()
-        self._fates = {each: fate for each, fate in self._fates.items() if each in view.incarnations}
+        stay = {each for each, fate in self._fates.items() if fate is not SILENT} & view.incarnations
+        self._fates = {each: self._fates[each] for each in stay}
         self._crowded = False
         self.tell(Change(view.epoch, tuple(sorted(reasons)), None if since is None else now - since, pause))
 
     # In words.
 
-    def _reason(self, voter: Voter, view: View, now: float) -> str:
+    def _reason(self, voter: Voter, view: View) -> str:
         gone = sorted(voter.gone & view.incarnations)
-        silent = [each for each in voter.silent(now) if each not in gone]
+        silent = [each for each in sorted(view.incarnations) if self._fates.get(each) is SILENT]
         joining = sorted(node.name for node in newcomers(view, voter.joiners.values()))
-        cut = sorted({other for others in voter.cut.values() for other in others})
+        complaints = {other for others in voter.cut.values() for other in others}
+        self._cut = sorted(complaints & view.incarnations)
         said = [f"{self._name(each)} is gone ({self._fate(each)[1]})" for each in gone]
-        said += [f"{self._name(each)} was silent for a lease" for each in silent]
+        said += [f"{self._name(each)} was silent for a lease" for each in silent if each not in gone]
         said += [f"{', '.join(joining)} asks to join"] if joining else []
-        said += [f"not all hear {self._name(each)}" for each in cut]
-        for each in cut:
-            self._fates.setdefault(each, ("cut", "not all heard it"))
-        return "; ".join(said) or (CROWDED if self._crowded else "somebody has begun it")
+        said += [f"not all hear {self._name(each)}" for each in self._cut if each not in (*gone, *silent)]
+        said += [CROWDED] if self._crowded else []
+        begun = "somebody has begun it" if voter.promised or voter.reports or voter.evictions else ""
+        return "; ".join(said) or begun
 
     def _difference(self, before: View, after: View) -> str:
         said = [f"without {self._name(each)} ({self._fate(each)[1]})" for each in _lost(before, after)]
@@ -136,7 +145,7 @@ class Chronicle:
             yield "names"
 
     def _fate(self, incarnation: str) -> tuple[str, str]:
-        return self._fates.get(incarnation, ("silence", "it was silent for a lease"))
+        return self._fates.get(incarnation) or (CUT if incarnation in self._cut else SILENT)
 
     def _name(self, incarnation: str) -> str:
         return self._known.get(incarnation, incarnation[:8])
@@ -148,6 +157,11 @@ class Chronicle:
         since = now if self._since is None else self._since
         facts = {"phase": phase, "epoch": epoch, "seconds": now - since}
         log.info(f"%s: epoch %d, {now - since:.3f} s: {text}", self.name, epoch, what, extra=facts)
+
+
+def of_names(epoch: int) -> Break:
+    """What asks voters for the view after that epoch, to be rid of names that nobody uses."""
+    return Break(epoch, (NOBODY,))
 
 
 def _lost(before: View, after: View) -> list[str]:

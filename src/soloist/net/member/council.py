@@ -9,35 +9,27 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 from soloist.core import Message, ProtocolError
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.wire import encode
 from soloist.net.member.absence import Absence
+from soloist.net.member.breaks import Pleas
 from soloist.net.member.canvass import Canvass
-from soloist.net.member.chronicle import RESTARTED, Chronicle
+from soloist.net.member.chronicle import Chronicle
 from soloist.net.member.clock import Clock
 from soloist.net.member.editions import Editions
+from soloist.net.member.events import Events
 from soloist.net.member.gate import Gate
-from soloist.net.member.hearing import Hearing
+from soloist.net.member.hearing import Hearing, name_of
+from soloist.net.member.joining import joining_requests, say_farewell
 from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
-from soloist.views import (
-    Activate,
-    Dropped,
-    Effect,
-    Lost,
-    Member,
-    Node,
-    Send,
-    Store,
-    View,
-    Voter,
-)
-from soloist.views.messages import Bye, Dead, Decided, Fetch, Join
+from soloist.views import Activate, Dropped, Effect, Lost, Member, Node, Send, Store, View, Voter
+from soloist.views.messages import Bye, Dead, Decided, Fetch
 
 log = logging.getLogger("soloist.net")
 
@@ -47,39 +39,28 @@ DEFAULT_LEASE = 10.0
 """Seconds, while no view has told."""
 
 
-class Events(Protocol):
-    """What the loop must hear of. Called in the thread."""
-
-    def activated(self, view: View) -> None: ...
-
-    def lost(self, lock: str, fence: int) -> None: ...
-
-    def dropped(self, view: View) -> None:
-        """This incarnation is out, and never acts again."""
-
-    def renewed(self) -> None:
-        """There is a lease again, after there was none."""
-
-    def starving(self, why: str) -> None:
-        """There has been none for as long as a lease: said again and again."""
-
-
 class Council:
     """One node's part in what is agreed upon."""
+
+    votes_only = False
+    """Whether it never becomes a member."""
 
     def __init__(self, node: Node, votes: Votes, clock: Clock, events: Events, previous: str = "") -> None:
         self.votes, self.clock, self.events = votes, clock, events
         self.name, self.previous = node.name, previous
         """The incarnation that used the same data directory before: since we have it, that one has ended."""
-        self.gate = Gate(Member(node=node), clock, self._drain_soon)
+        self.gate = Gate(Member(node=node), clock, lambda: self.do(lambda: None))
         self.voter: Voter | None = None
         self.pulse = Pulse(self._heard, self._lost_peer)
         self.on_lost_peer: Callable[[str], None] = lambda peer: None
         self.hearing = Hearing(node.name)
         self.canvass = Canvass(self.hearing)
+        self.pleas = Pleas(self)
         self.editions = Editions(votes, node.name)
         self.chronicle = Chronicle(node.name, clock)
         self.absence = Absence(self.hearing)
+        self.known: View | None = None
+        """The latest view that we have heard of; we may not be in it."""
         self.leased = False
         self.unleased_since = clock()
         self.beat = MOST_BEAT_SECONDS
@@ -123,34 +104,32 @@ class Council:
 
     def born(self, view: View) -> None:
         """All voters and members have met, nobody has ever voted: this is the first view."""
-        self.pulse.do(lambda: self._step(lambda: self._install(view)))
+        self.do(lambda: self._install(view))
 
     def dead(self, incarnation: str, proof: str) -> None:
         """That process has ended: for certain."""
-        self.pulse.do(lambda: self._step(lambda: self._tell_of(incarnation, proof)))
-
-    def tell_voters(self, message: Message) -> None:
-        self.pulse.do(lambda: self._step(lambda: self._tell_voters(message)))
+        self.do(lambda: self._tell_of(incarnation, proof))
 
     def leave(self, then: Callable[[], None]) -> None:
         """Let nobody in any more; once nothing is held here, say so, and never act again."""
-        self.pulse.do(lambda: self._step(lambda: self._leave(then)))
+        self.do(lambda: self._leave(then))
 
     def fetch(self) -> None:
         """There is a later view than ours."""
-        self.pulse.do(lambda: self._step(self._fetch))
+        self.do(self._fetch)
 
     def become(self, node: Node) -> None:
         """Begin again as another incarnation: the one before was left out of a view."""
-        self.pulse.do(lambda: self._step(lambda: self._become(node)))
+        self.do(lambda: self._become(node))
 
     def close(self) -> None:
         self.ended = True
         self.pulse.close()
         self.votes.close()
 
-    def _drain_soon(self) -> None:
-        self.pulse.do(lambda: self._step(lambda: None))
+    def do(self, work: Callable[[], None]) -> None:
+        """In the thread, as one step."""
+        self.pulse.do(lambda: self._step(work))
 
     # What the thread does.
 
@@ -160,11 +139,13 @@ class Council:
             log.warning("%s does not vote: %s", self.name, self.votes.bad)
         else:
             self.voter = Voter.start(self.votes.file, self.votes.place, now)
+            self._learn(self.voter.view)
         self._stop = self.pulse.call_every(self.beat, lambda: self._step(self._beat))
 
     def _install(self, view: View) -> None:
         now = self.clock()
         self._set_pace(view)
+        self._learn(view)
         if self.voter:
             self.voter.receive(self.me, Decided(view), now)
             self._perform(self.voter)
@@ -187,22 +168,19 @@ class Council:
     def _leave(self, then: Callable[[], None]) -> None:
         try:
             with self.gate.step() as member:
-                member.leave()
-                member.lose_all()
-                if member.view:
-                    member.farewell(tuple(self.hearing.incarnations.values()))
+                say_farewell(member, list(self.hearing.incarnations.values()))
             self._perform(self.member)
-            if self.voter and self.voter.view:
-                self.voter.receive(self.me, Bye(self.me), self.clock())
+            self.tell_voters(Bye(self.me))
             self._flush()
         finally:  # whatever went wrong: somebody waits for the end
             then()
 
     def _tell_of(self, incarnation: str, proof: str) -> None:
-        log.warning("%s: %s has ended (%s)", self.name, self._name_of(incarnation), proof)
-        self._tell_voters(Dead(incarnation, proof))
+        log.warning("%s: %s has ended (%s)", self.name, name_of(incarnation, self.member.view), proof)
+        self.tell_voters(Dead(incarnation, proof))
 
-    def _tell_voters(self, message: Message) -> None:
+    def tell_voters(self, message: Message) -> None:
+        """All that can be heard; in the thread."""
         for peer in self.pulse.peers():
             self._say_to(peer, VOTER, message)
         self._hear(self.me, VOTER, message)
@@ -213,10 +191,8 @@ class Council:
             return
         work()
         self._settle()
-        if self.voter and self.voter.votes:
-            self.canvass.consider(self.voter, self.me, self.clock())
-            if self.canvass.since is not None:
-                self.chronicle.see(self.voter, self.clock())
+        if self.canvass.consider(self.voter, self.newest_view, self.me, self.clock()) and self.voter:
+            self.chronicle.see(self.voter, self.clock())
         self._settle()
         self._flush()
 
@@ -244,8 +220,8 @@ class Council:
                     self._send(to, message)
                 case Activate(view):
                     self._activated(view)
-                case Lost(hold):
-                    self.events.lost(hold.lock, hold.fence)
+                case Lost(hold, broken):
+                    self.events.lost(hold.lock, hold.fence, broken)
                 case Dropped(view):
                     log.warning("%s was left out of epoch %d", self.name, view.epoch)
                     self.hearing.left_out = view, self.clock()
@@ -254,11 +230,13 @@ class Council:
     def _activated(self, view: View) -> None:
         self.chronicle.activate(view)
         self._set_pace(view)
+        self._learn(view)
         self.hearing.begin(view, self.clock())
         self.canvass.rest()
         if self.voter:  # it may know of none yet, and would never vote
             self.voter.receive(self.me, Decided(view), self.clock())
         self.events.activated(view)
+        self.pleas.see(view)
         self._renew()
 
     def _set_pace(self, view: View) -> None:
@@ -274,8 +252,10 @@ class Council:
     def _beat(self) -> None:
         now = self.clock()
         member = self.member
-        if member.view is None and not member.ended and self.hearing.may_join(self.newest_view, now):
-            self._ask_to_join()
+        if member.view is None and not member.ended:
+            self._ask_for_view()
+            if not self.votes_only and self.hearing.may_join(self.newest_view, now):
+                self._ask_to_join()
         deaf = self.hearing.deaf_to(member.view, now) if member.view else ()
         news, member.deaf = deaf != member.deaf, deaf
         # Without a lease the voters may not have had our view when they were asked: do not let callers wait for it.
@@ -289,7 +269,10 @@ class Council:
                 member.lose_all()
         self._note_lease(valid)
         self._look_around(now)
+        self.pleas.say()
         self.canvass.press()
+        for voter, decided in self.canvass.see_to_wish(self.known):
+            self._send(voter, decided)
 
     def _renew(self) -> None:
         now = self.clock()
@@ -298,14 +281,16 @@ class Council:
             view = member.view
         self.renew_at = now + (view.lease.length if view else 1.0) / 3
 
-    def _lease(self) -> float:
-        view = self.newest_view
-        return view.lease.length if view else DEFAULT_LEASE
-
     @property
     def newest_view(self) -> View | None:
         """That we are in, or know of."""
-        return self.member.view or (self.voter.view if self.voter else None)
+        return self.member.view or self.known
+
+    def _learn(self, view: View | None) -> None:
+        if view and (self.known is None or view.epoch > self.known.epoch):
+            self.unleased_since = self.clock() if self.known is None else self.unleased_since
+            self.known = view
+            self.events.learned(view)
 
     def _note_lease(self, valid: bool) -> None:
         if valid and not self.leased:
@@ -321,12 +306,15 @@ class Council:
             if not self.leased and (why := self.absence.too_few(view, self.unleased_since, now)):
                 self.events.starving(why)
 
+    def _ask_for_view(self) -> None:
+        """Of anybody, as those whom we were told of need not vote."""
+        fetch = Fetch(self.known.epoch if self.known else -1)
+        for peer, incarnation in self.hearing.incarnations.items() if self.voter or self.votes.bad else ():
+            self._parcels.setdefault(peer, []).extend([(incarnation, fetch), (VOTER, fetch)])
+
     def _ask_to_join(self) -> None:
-        said: list[Message] = [Dead(self.previous, RESTARTED)] if self.previous else []
-        if self.voter and self.voter.view:  # there may be voters who were not told that it was born
-            said.insert(0, Decided(self.voter.view))
-        for message in (*said, Join(self.member.node)):
-            self._tell_voters(message)
+        for message in joining_requests(self):
+            self.tell_voters(message)
 
     # What is said and heard.
 
@@ -342,13 +330,18 @@ class Council:
 
     def _take(self, parcel: Parcel) -> None:
         for to, message in parcel.said:
-            if not isinstance(message, Bye) or message.incarnation == parcel.incarnation:
-                self._hear(parcel.incarnation, to, message)
+            if isinstance(message, Bye):
+                if message.incarnation != parcel.incarnation:
+                    continue
+                self.events.left_us(self.hearing.peer_of(parcel.incarnation) or "")
+            self._hear(parcel.incarnation, to, message)
 
     def _hear(self, sender: str, to: str, message: Message) -> None:
         now = self.clock()
         voter = self.voter
         self.chronicle.hear(message)
+        if isinstance(message, Decided):
+            self._learn(message.view)
         if voter and to in (VOTER, voter.file.voter):
             if self.editions.withhold(voter, message):
                 return
@@ -364,8 +357,7 @@ class Council:
                 self.chronicle.stop(self.member, now)
                 self._renew()
             self._note_lease(valid)
-            if self.canvass.proposer:
-                self.canvass.proposer.receive(sender, message, now)
+            self.canvass.hear(sender, message, self.known)
 
     def _send(self, to: str, message: Message) -> None:
         if to == self.me or (self.voter and to == self.voter.file.voter):
@@ -378,16 +370,13 @@ class Council:
 
     def _flush(self) -> None:
         parcels, self._parcels = self._parcels, {}
-        hears = self.hearing.lately(self._lease(), self.clock()) if parcels else []
+        view = self.newest_view
+        lease = view.lease.length if view else DEFAULT_LEASE
+        hears = self.hearing.lately(lease, self.clock()) if parcels else []
         for peer, said in parcels.items():
             self.pulse.send(peer, encode((self.me, hears, said, *self.editions.shown(peer, self.voter))))
             if peer in hears:
                 self.hearing.told.add(peer)
-
-    def _name_of(self, incarnation: str) -> str:
-        view = self.member.view
-        known: Iterable[Node] = view.members if view else ()
-        return next((node.name for node in known if node.incarnation == incarnation), incarnation[:8])
 
     def _lost_peer(self, peer: str, why: str) -> None:
         log.debug("%s: no renewals to %s: %s", self.name, peer, why)

@@ -8,8 +8,9 @@ from functools import partial
 import msgspec
 
 from soloist.core import UsageError
+from soloist.net.member.company import check_lease
 from soloist.net.member.etcd.endpoints import Endpoints, Etcd
-from soloist.net.member.membership import Membership, begin_membership, check_lease
+from soloist.net.member.membership import Membership, begin_membership
 from soloist.views import Lease
 
 DEFAULT_SECONDS = 10.0

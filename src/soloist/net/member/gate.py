@@ -25,7 +25,7 @@ CLOSED = -2
 class Gate:
     """The `Door` of a node with leases."""
 
-    def __init__(self, member: Member, clock: Clock, drain: Callable[[], None]) -> None:
+    def __init__(self, member: Member, clock: Clock, drain: Callable[[], object]) -> None:
         self.clock = clock
         self.mutex = threading.Lock()
         self._drain = drain

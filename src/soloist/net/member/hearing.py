@@ -69,3 +69,9 @@ class Hearing:
             view = newest  # of those who were in the way some may be out by now
         others = [node.name for node in view.members if node.name != self.name]
         return all(self.heard_by.get(name) for name in others) or now - since > 10 * view.lease.length
+
+
+def name_of(incarnation: str, view: View | None) -> str:
+    """The name of a member, or as much of its incarnation as people can read."""
+    members = view.members if view else ()
+    return next((node.name for node in members if node.incarnation == incarnation), incarnation[:8])

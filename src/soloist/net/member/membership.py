@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 
 import msgspec
 
-from soloist.core import UsageError
 from soloist.net.cards import algorithms_of, bound, check_view
 from soloist.net.engine.switchboard import Switchboard
 from soloist.net.errors import ConfigMismatch, NoQuorum
@@ -26,24 +24,23 @@ from soloist.net.link.wire import Envelope, encode
 from soloist.net.losses import LEASE_OVER
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
+from soloist.net.member.breaks import BROKEN, Breaks
+from soloist.net.member.chronicle import of_names
 from soloist.net.member.clock import Clock, lease_clock
+from soloist.net.member.company import Company, first_view, obstacle
 from soloist.net.member.council import Council
-from soloist.net.member.origin import DataDirectory
-from soloist.net.member.parcel import node_of
-from soloist.net.member.pidfd import PeerProcess, take
+from soloist.net.member.deaths import Deaths
+from soloist.net.member.origin import DataDirectory, epoch_of
+from soloist.net.member.roster import Roster, addresses_of
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
+from soloist.net.telemetry.observer import tell
 from soloist.views import Algorithm, Lease, Node, View
-from soloist.views.messages import Break
-from soloist.views.view import NOBODY
 
 log = logging.getLogger("soloist.net")
 
-LEAST_LEASE = 0.5
-"""Seconds. Less is lost by any hiccup."""
 LOOK_SECONDS = 1.0
 """How often is looked whether each link has a connection for renewals beside it."""
-MOST_VOTERS = 7
 MOST_MAIL = 100_000
 """Messages that are kept for a view that is not here yet."""
 
@@ -52,12 +49,15 @@ class Membership(Beginning):
     """The `Meeting` and `Lobby` of a node that survives crashes, its own and those of others."""
 
     renews = True
+    council: Council
+    breaks: Breaks
+    roster: Roster
 
     def __init__(
         self,
         who: Who,
         lease: Lease,
-        addresses: Mapping[str, str],
+        told: Company,
         votes: Votes,
         clock: Clock,
         board: Switchboard,
@@ -68,24 +68,26 @@ class Membership(Beginning):
         self.data = data
         previous = data.previous if data and not who.serves else ""
         self.lease, self.board, self.transport = lease, board, transport
-        self.address, self.addresses = addresses[who.node], addresses
+        self.roster = Roster(told, transport)
         self.council = self.convene(who, votes, clock, previous)
+        self.council.votes_only = told.voter_only
         self.run(algorithms_of(who))
-        self.council.chronicle.tell = lambda change: self._in_loop(self._tell, "on_view", change)
+        self.council.chronicle.tell = lambda change: self._in_loop(
+            tell, board.table.observers, "on_view", change
+        )
         if isinstance(votes, DiskVotes):
-            votes.on_store = lambda seconds: self._in_loop(self._tell, "on_store", seconds)
+            votes.on_store = lambda seconds: self._in_loop(tell, board.table.observers, "on_store", seconds)
         self.council.on_lost_peer = lambda peer: self._in_loop(self._pulse_lost, peer)
-        self.processes: dict[str, PeerProcess] = {}
-        """Of peers on this host."""
-        self.testament = Testament(sentinel and transport.out_of_sight)
-        transport.on_will = self._hear_will
-        voter = votes.file.voter if not votes.bad else ""
+        self.breaks = Breaks(self.council, self._in_loop, self.why)
+        self.testament = Testament(sentinel and (told.joins or transport.out_of_sight))
+        self.deaths = Deaths(self.testament, self.council.dead)
+        transport.on_will = self.deaths.hear_will
         epoch = votes.file.view.epoch if votes.file.view else 0
         super().__init__(
             msgspec.structs.replace(
-                who,
+                told.introduced(who),
                 lease=lease.length,
-                voter=voter,
+                voter="" if votes.bad else votes.file.voter,
                 epoch=epoch,
                 previous=previous,
                 will=self.testament.will,
@@ -93,18 +95,21 @@ class Membership(Beginning):
             board.outgoing.say,
             self._born_as,
         )
-        self.joining = epoch > 0
+        self.known = self.roster.met
+        self.joining = epoch > 0 or told.joins
         """Whether there is a view that we are not in, so that this is no beginning."""
         self.ended = False
         self._without: set[str] = set()
         """Peers that had a link and no connection for renewals when we last looked."""
         self._looking: asyncio.TimerHandle | None = None
         board.table.door = self.council.gate
-        board.table.crowded = lambda: self.council.tell_voters(Break(board.table.epoch, (NOBODY,)))
+        council, table = self.council, board.table
+        table.crowded = lambda: council.do(lambda: council.tell_voters(of_names(table.epoch)))
 
     def _as_member(self, who: Who) -> Node:
         """What views say of this node."""
-        return Node(who.node, who.incarnation, self.address, who.versions.oldest, who.versions.newest)
+        address = self.roster.told.address
+        return Node(who.node, who.incarnation, address, who.versions.oldest, who.versions.newest)
 
     def convene(self, who: Who, votes: Votes, clock: Clock, previous: str) -> Council:
         """Whoever decides."""
@@ -124,12 +129,28 @@ class Membership(Beginning):
 
     def refusal(self, theirs: Who) -> str | None:
         """Once there is a view it decides who is a member; before, as ever."""
-        if self.joining or self.open or theirs.epoch or self.birth.succeeds(theirs.node, theirs.previous):
+        if self.roster.is_namesake(theirs):
+            return f"another node is called {theirs.node!r}, at {self.roster.met[theirs.node].address}"
+        if self._decided(theirs) or self._may_replace(theirs):
             return None
+        if theirs.joins:
+            return f"the cluster of {self.who.node!r} has not begun yet; who joins it is taken in then"
         return super().refusal(theirs)
 
+    def _may_replace(self, theirs: Who) -> bool:
+        """Whether it takes the place of one without whom nobody will be born. If all have met and it could not begin, it
+        cannot begin for anybody: all have refused for the same reason."""
+        if self.birth.succeeds(theirs.node, theirs.previous):
+            return True
+        met = self.birth.met.get(theirs.node)
+        return bool(self.failure) and met is not None and met.incarnation != theirs.incarnation
+
+    def _decided(self, theirs: Who) -> bool:
+        """Whether there is a view."""
+        return bool(self.joining or self.open or theirs.epoch)
+
     def met(self, theirs: Who) -> None:
-        self.known[theirs.node] = theirs
+        self.roster.meet(self.who, theirs)
         self.testament.learn(theirs)
         if theirs.epoch and not self.open:
             self.joining = True
@@ -139,32 +160,22 @@ class Membership(Beginning):
             if self.open:
                 self._sort_out(self.board.table.view)
         else:
-            if self.birth.succeeds(theirs.node, theirs.previous):
+            if self._may_replace(theirs):
                 self.birth.unbind()
                 self.failure = ""
             super().met(theirs)
 
+    def trouble(self, peer: str, why: str, mismatch: bool) -> None:
+        """Of one who wants to join, and cannot, callers here need not hear."""
+        if self.roster.concerns(peer):
+            super().trouble(peer, why, mismatch)
+
     def pulse(
         self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
     ) -> None:
-        self._watch(theirs, sock)
+        self.deaths.watch(theirs, sock)
         welcome = None if dialled else encode(Welcome())
         self.council.meet(theirs.node, theirs.incarnation, sock, unread, cipher, welcome)
-
-    def _watch(self, theirs: Who, sock: socket.socket) -> None:
-        """On one host the end of a process is known at once, and for certain. But if it serves others, they go on."""
-        if before := self.processes.pop(theirs.node, None):
-            before.close()
-        process = take(sock, None)
-        if process and process.confirmed and not theirs.serves:
-            self.processes[theirs.node] = process
-            process.watch(lambda: self.council.dead(theirs.incarnation, "its process is gone"))
-        elif process:
-            process.close()
-
-    def _hear_will(self, will: str) -> None:
-        if ended := self.testament.whose(will):
-            self.council.dead(ended, "its sentinel says so")
 
     def _look_after_renewals(self) -> None:
         """A peer that is connected, but not for renewals, twice in a row: whatever went wrong, begin that anew."""
@@ -187,30 +198,21 @@ class Membership(Beginning):
             super().go_on()
 
     def _born_as(self, origin: int) -> None:
-        """All have met, and nobody has ever had a view: this is the first one, and everybody makes the same.
-
-        But who has a vote file that is no good may have had one, and so may have all the others that have lost theirs.
-        """
-        born = self.newborn()
+        """All have met, and nobody has ever had a view: this is the first one, and everybody makes the same."""
         whos = {**self.known, self.who.node: self.who}
-        if forgetful := [name for name in sorted(whos) if not whos[name].voter]:
-            mine = self.council.votes.bad
-            self.failure = f"the vote file of {', '.join(forgetful)} is no good" + (
-                f": {mine}" if mine else ", as the log there says"
-            )
+        self.failure = obstacle(whos, self.council.votes.bad, epoch_of(self.birth.origin))
+        if self.failure:
             log.error("%s: %s", self.who.node, self.why())
-            return
-        voters = [whos[name].voter for name in sorted(whos)][:MOST_VOTERS]
-        view = msgspec.structs.replace(born, voters=tuple(sorted(voters)), lease=self.lease)
-        self.council.born(view)
+        else:
+            self.council.born(first_view(self.newborn(), whos, self.who.voters, self.lease))
 
     # What the council tells, in its thread.
 
     def activated(self, view: View) -> None:
         self._in_loop(self._activate, view)
 
-    def lost(self, lock: str, fence: int) -> None:
-        self._in_loop(self._lose, lock, fence)
+    def lost(self, lock: str, fence: int, broken: bool) -> None:
+        self._in_loop(self.board.lose, lock, fence, BROKEN if broken else LEASE_OVER)
 
     def dropped(self, view: View) -> None:
         self._in_loop(self._rejoin)
@@ -218,15 +220,32 @@ class Membership(Beginning):
     def renewed(self) -> None:
         self._in_loop(self._go_on)
 
+    def learned(self, view: View) -> None:
+        self._in_loop(self._learn, view)
+
+    def left_us(self, peer: str) -> None:
+        self._in_loop(self._forget, peer)
+
     def _in_loop(self, work: Callable[..., None], *args: object) -> None:
         with suppress(RuntimeError):  # the loop is closed, and there is nobody left to tell
             self.board.loop.call_soon_threadsafe(work, *args)
 
     # In the loop.
 
-    def _tell(self, what: str, fact: object) -> None:
-        for observer in self.board.table.observers:
-            getattr(observer, what)(fact)
+    def _learn(self, view: View) -> None:
+        """There is a view, so this is no beginning."""
+        if self.ended or not self.roster.learn(view):
+            return
+        self.who = msgspec.structs.replace(self.who, epoch=max(view.epoch, self.who.epoch))
+        self.joining = not self.open
+        if self.roster.told.voter_only:
+            self.board.look_on(view)
+            self._forget()
+
+    def _forget(self, *left: str) -> None:
+        if not self.ended and (self.open or self.roster.told.voter_only):
+            for name in self.roster.forget(*left):
+                self.troubles.pop(name, None)
 
     def _activate(self, view: View) -> None:
         if self.ended or view.epoch <= self.board.table.epoch:
@@ -238,11 +257,13 @@ class Membership(Beginning):
         callers, mail = self.end()
         now = [(peer, envelope) for peer, envelope in mail if envelope.epoch == view.epoch]
         self.mail = [(peer, envelope) for peer, envelope in mail if envelope.epoch > view.epoch]
+        self._learn(view)
         self.joining = False
         self.transport.expect(
             {node.name: node.incarnation for node in view.members if node.name != self.who.node}
         )
         self.testament.tell(self._addresses_of_voters(view))
+        self._forget()
         self._sort_out(view)  # before the mail that was kept is heard
         self.board.activate(view, callers, now)
 
@@ -253,15 +274,15 @@ class Membership(Beginning):
         except ConfigMismatch as error:
             log.error("%s: %s", self.who.node, error)
             self.open = False
-            self.trouble("epoch " + str(view.epoch), str(error), mismatch=True)
+            super().trouble("epoch " + str(view.epoch), str(error), mismatch=True)
             return False
         return True
 
     def _addresses_of_voters(self, view: View) -> list[str]:
         """But our own. A voter's id begins with the name of its node."""
         names = {voter.rpartition("#")[0] for voter in view.voters} - {self.who.node}
-        known = {node.name: node.address for node in view.members if node.address}
-        return [where for name in sorted(names) if (where := known.get(name) or self.addresses.get(name))]
+        known = addresses_of(view)
+        return [where for name in sorted(names) if (where := known.get(name))]
 
     def _sort_out(self, view: View) -> None:
         """M6: mail counts only from the incarnations that the view names."""
@@ -272,10 +293,8 @@ class Membership(Beginning):
             if self.transport.incarnation(peer) != members.get(peer)
         }
 
-    def _lose(self, lock: str, fence: int) -> None:
-        self.board.lose(lock, fence, LEASE_OVER)
-
     def _go_on(self) -> None:
+        self.starved = ""
         if not self.ended:
             self.board.go_on()
 
@@ -285,7 +304,7 @@ class Membership(Beginning):
             return
         waiting, _ = self.board.table.wedge()
         self.board.outsiders = {
-            *self.addresses,
+            *self.roster.told.addresses,
             *self.transport.connected(),
         }  # of that epoch nothing is heard any more
         self.open, self.joining = False, True
@@ -296,6 +315,7 @@ class Membership(Beginning):
                 self.data.become(self.who.incarnation)
         self.birth = Birth(self.who.node, self.who.members, self.birth.met[self.who.node])
         self.council.become(self._as_member(self.who))
+        self.roster.look_for_all()
         self.transport.begin_again()
 
     def keep(self, peer: str, envelope: Envelope) -> None:
@@ -307,16 +327,14 @@ class Membership(Beginning):
     def why(self) -> str:
         """And what keeps this node from voting: others may have to wait for that some day."""
         joining = self.joining and not self.open
-        why = "this node is not a member yet: it has asked to join" if joining else super().why()
+        why = self.roster.why(self.troubles) if joining else super().why()
         voter = self.council.voter
         stopped = self.council.votes.bad or (voter.stopped if voter else "")
         silent = f"it does not vote: {stopped}" if stopped and not self.failure else ""
         return "; ".join(filter(None, [why, silent, self.council.absence.words]))
 
     def voters(self) -> dict[str, bool]:
-        view = self.council.newest_view
-        heard = {self.who.node, *self.council.pulse.peers()}
-        return {name: name in heard for name in sorted(map(node_of, view.voters))} if view else {}
+        return self.roster.voters(self.who, self.council.pulse.peers())
 
     def lease_left(self) -> float | None:
         return self.council.gate.left()
@@ -325,17 +343,20 @@ class Membership(Beginning):
         self._in_loop(self._starve, why)
 
     def _starve(self, why: str) -> None:
-        """There has been no majority for a whole lease: whoever waits had better know."""
-        missing = [name for name, heard in self.voters().items() if not heard]
-        away = f"; not heard: {', '.join(missing)}" if missing else ""
+        """There has been no majority for a whole lease: whoever waits had better know, and whoever tries now."""
+        if self.council.leased:  # meanwhile
+            return
+        self.starved = why
         callers, self.callers = self.callers, []
         for caller in [*callers, *self.board.table.give_up_waiting()]:
             name = caller.lock.partition(":")[2]
-            caller.ticket.fail(NoQuorum(f"{name!r} cannot be granted: {why}{away}", name=name))
+            caller.ticket.fail(NoQuorum(f"{name!r} cannot be granted: {why}", name=name))
+        self.breaks.starve(why)
 
     async def leave(self) -> None:
         """Say goodbye, so that nobody has to wait for us, and end."""
         self.ended = True
+        self.breaks.end()
         gone = asyncio.Event()
         self.council.leave(lambda: self._in_loop(gone.set))
         try:
@@ -349,8 +370,7 @@ class Membership(Beginning):
         self.ended = True
         if self._looking:
             self._looking.cancel()
-        for process in self.processes.values():
-            process.close()
+        self.deaths.close()
         self.council.close()
         self.testament.close()
 
@@ -362,24 +382,9 @@ class Membership(Beginning):
         ]
 
 
-def check_lease(seconds: float | None) -> Lease | None:
-    """The terms, from what a user says: half a percent of drift each way is more than any clock has."""
-    if seconds is None:
-        return None
-    if (
-        isinstance(seconds, bool)
-        or not isinstance(seconds, int | float)
-        or not LEAST_LEASE <= seconds < math.inf
-    ):
-        raise UsageError(
-            f"lease must be a number of seconds, {LEAST_LEASE:g} or more, or None; not {seconds!r}"
-        )
-    return Lease(float(seconds), drift=0.01, margin=max(0.05, seconds / 50))
-
-
 def begin_membership(
     lease: Lease,
-    peers: Mapping[str, str],
+    told: Company,
     board: Switchboard,
     transport: Transport,
     who: Who,
@@ -387,6 +392,6 @@ def begin_membership(
     data: DataDirectory | None,
 ) -> Membership:
     """Once the data directory, if there is one, is open: what it says of the past decides how this begins."""
-    votes: Votes = DiskVotes(data, peers) if data else MemoryVotes(who.cluster, who.node)
-    wanted = sentinel and not who.serves  # who uses our locks goes on when we have ended
-    return Membership(who, lease, peers, votes, lease_clock(), board, transport, data, wanted)
+    votes: Votes = DiskVotes(data, told.peers) if data else MemoryVotes(who.cluster, who.node)
+    watched = sentinel and not who.serves  # who uses our locks goes on when we have ended
+    return Membership(who, lease, told, votes, lease_clock(), board, transport, data, watched)

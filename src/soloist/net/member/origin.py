@@ -60,6 +60,8 @@ class DataDirectory:
     def __init__(self, path: str | os.PathLike[str], cluster: str, node: str) -> None:
         self.path = Path(path)
         self.cluster, self.node = cluster, node
+        self.source = "a program"
+        """Where the cluster that uses it is written down, for words to users: the path of a file, if there is one."""
         self.file = self.path / "epoch.json"
         self._locked: int | None = None
         self.previous = self.incarnation = ""

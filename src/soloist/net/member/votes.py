@@ -115,13 +115,13 @@ class DiskVotes:
     """Called with each of `POINTS`: tests end the process there."""
 
     def __init__(
-        self, directory: DataDirectory, peers: Mapping[str, str] | None = None, source: str = "a program"
+        self, directory: DataDirectory, peers: Mapping[str, str] | None = None, source: str = ""
     ) -> None:
         """With `peers`, a file that was written for others is bad; without, it is not looked at.
 
-        `source` says where these are written down: the path of a file, if there is one.
+        `source` says where these are written down, if not where the directory says.
         """
-        self.directory, self.source = directory, source
+        self.directory, self.source = directory, source or directory.source
         self.path = directory.path / NAME
         self._peers = peers
         self.bad = self.failed = ""
@@ -164,19 +164,35 @@ class DiskVotes:
             return f"belongs to {record.node!r} of cluster {record.file.cluster!r}, not to {node!r} of {cluster!r}"
         if elsewhere := record.place.differs(self._where):
             return f"is a copy: it was written {elsewhere}"
-        if self._peers is not None and record.peers != dict(self._peers):
+        if self._peers is not None and not self._related(record.peers):
             of, now = (
                 ("", "") if record.source == self.source else (f" of {record.source}", f" of {self.source}")
             )
             return f"was written for the peers{of} ({_shown(record.peers)}), not for those{now} ({_shown(self._peers)})"
         return ""
 
+    def _related(self, peers: Mapping[str, str]) -> bool:
+        """Whether these are the peers of the same cluster as ours, though some may have come or gone.
+
+        The view decides who is a member. But another cluster of the same name, begun with the same directory, has
+        nothing to do with that: there nobody else is the same.
+        """
+        assert self._peers is not None
+        node, mine = self.directory.node, dict(self._peers)
+        others = {name: where for name, where in peers.items() if name != node}
+        same = [name for name, where in others.items() if mine.get(name) == where]
+        return bool(peers == mine or same or not peers or (not others and peers[node] == mine[node]))
+
     def begin_anew(self) -> None:
         if self.bad:
-            with self._or_never_again():
-                os.replace(NAME, ASIDE, src_dir_fd=self._folder, dst_dir_fd=self._folder)
-                _sync(self._folder)
+            self.put_aside()
         self.file, self.bad = new_voter(self.directory.cluster, self.directory.node), ""
+
+    def put_aside(self) -> None:
+        """Whatever file there is is not used any more."""
+        with self._or_never_again(), contextlib.suppress(FileNotFoundError):
+            os.replace(NAME, ASIDE, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+            _sync(self._folder)
 
     def knows(self, edition: int) -> bool:
         return edition <= self.loaded or self._first <= edition <= self.edition

@@ -7,7 +7,7 @@ import contextlib
 import os
 import socket
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -15,15 +15,21 @@ from soloist.core import ProtocolError, UsageError
 from soloist.net import errors
 from soloist.net.errors import AcquireTimeout, LockError, NodeClosed
 from soloist.net.link.wire import Frames, LockState, encode, frame
+from soloist.net.member.breaks import Broken
 from soloist.net.service.config import Config, Member
 from soloist.net.service.dialogue import (
     CONTROL_VERSION,
     Acquire,
+    AskBreak,
     AskHolders,
     AskStatus,
+    Broke,
+    ChangeVoters,
+    Done,
     Granted,
     Hello,
     Holders,
+    Leave,
     Lost,
     Refused,
     Release,
@@ -145,6 +151,18 @@ class ControlClient:
         found: Holders = await self._call(number, AskHolders(number))
         return found
 
+    async def change_voters(self, kind: Literal["add", "remove"], name: str) -> int:
+        """Returns once it is done for good; gives the epoch from which on it is so."""
+        number = self._next()
+        done: Done = await self._call(number, ChangeVoters(number, kind, name))
+        return done.epoch
+
+    async def leave(self) -> int:
+        """Let the daemon leave its cluster for good, and end: it still has to when this returns."""
+        number = self._next()
+        done: Done = await self._call(number, Leave(number))
+        return done.epoch
+
     def _next(self) -> int:
         self._number += 1
         return self._number
@@ -194,7 +212,7 @@ class ControlClient:
                 self._answer(number, self._granted(number, fence, slot))
             case Refused(number):
                 self._answer(number, _error(reply))
-            case Released(number) | Status(number) | Holders(number):
+            case Released(number) | Status(number) | Holders(number) | Broke(number) | Done(number):
                 self._answer(number, reply)
 
     def _granted(self, number: int, fence: int, slot: int | None) -> RemoteHold:
@@ -219,6 +237,13 @@ class ControlClient:
             self._answer(number, NodeClosed(why))
         for hold in self._holds.values():
             hold.lose(why)
+
+
+async def break_lock(client: ControlClient, name: str, timeout: float | None = None) -> Broken:
+    """Have the daemon's cluster take a lock from whoever holds it."""
+    number = client._next()
+    found: Broke = await client._call(number, AskBreak(number, name, timeout))
+    return found.broken
 
 
 def _error(refused: Refused) -> Exception:
@@ -246,6 +271,8 @@ def describe(holders: list[LockState]) -> str:
 
 def choose(config: Config, name: str | None) -> Member:
     """The node to talk to: the one that was named, or the one that runs here."""
+    if name and name not in config.members and answers((guest := config.guest(name)).control):
+        return guest
     if name:
         return config.member(name)
     running = [member for member in config.members.values() if answers(member.control)]

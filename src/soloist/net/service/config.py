@@ -7,6 +7,12 @@
     a = "127.0.0.1:7401"
     b = "127.0.0.1:7402"
     c = { address = "127.0.0.1:7403", metrics = 9103 }
+    v = { address = "127.0.0.1:7404", voter_only = true }
+    d = { address = "d.example:7400", listen = "0.0.0.0:7400", join = ["a", "b"] }
+
+With a `lease`, nodes vote on who is a member: those with `voter = true`, or else the first seven by name; one that is
+`voter_only` has no locks. A node with `join` is not among those who begin: it asks these to take it in, nodes of this file
+by name, or of another in a table of names and addresses. It may `listen` elsewhere than others find it.
 
 `control`, `data_dir`, `metrics`, `secret_file`, `tls` and `trace` may stand at the top, for all nodes, or with a node, for that
 one. In paths `{name}` is the node's name; relative ones start where the file is. Whatever is wrong is said with
@@ -16,7 +22,7 @@ file, line and key.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -66,6 +72,10 @@ class _Top(_Settings):
 
 class _Node(_Settings):
     address: Text
+    listen: Text | None = None
+    join: list[Text] | Table | None = None
+    voter: bool = False
+    voter_only: bool = False
 
 
 class _Tls(msgspec.Struct, forbid_unknown_fields=True):
@@ -93,6 +103,11 @@ class Member(msgspec.Struct, frozen=True):
     tls: TLS | None = None
     trace: Path | None = None
     data_dir: Path | None = None
+    listen: str = ""
+    join: dict[str, str] | None = None
+    """Those who are to take it in; None if it is one of those who begin."""
+    voter: bool = False
+    voter_only: bool = False
     etcd: Etcd | None = None
     """The one that decides who is a member; None: the nodes decide."""
 
@@ -123,6 +138,13 @@ class Config(msgspec.Struct, frozen=True):
     insecure: bool
     shortcut: bool
     members: dict[str, Member]
+    control: str = ""
+    """Where control sockets are, with `{name}` for the name of a node, if all are at such a place."""
+
+    def guest(self, name: str) -> Member:
+        """A node that the file does not name, but that may run here: one that has joined."""
+        template = self.control or f"{self.cluster}-{{name}}.sock"
+        return Member(name, "", self.path.absolute().parent / template.replace("{name}", name))
 
     def member(self, name: str) -> Member:
         if name not in self.members:
@@ -132,9 +154,16 @@ class Config(msgspec.Struct, frozen=True):
     def node(self, name: str) -> Node:
         """The node of that name, not started yet."""
         member = self.member(name)
+        beginners = [each for each in self.members.values() if each.join is None]
+        voters = [each.name for each in beginners if each.voter]
         return Node(
             name,
-            {each.name: each.address for each in self.members.values()},
+            None if member.join else {each.name: each.address for each in beginners},
+            join=member.join,
+            listen=member.listen,
+            address=member.address if member.join else "",
+            voters=voters if voters and not member.join else None,
+            voter_only=member.voter_only,
             algorithm=self.algorithm,
             semaphore_algorithm=self.semaphore_algorithm,
             cluster=self.cluster,
@@ -149,9 +178,15 @@ class Config(msgspec.Struct, frozen=True):
         )
 
 
-def load(path: Path) -> Config:
-    """Read and check a cluster's file."""
-    return _Reader(Document.read(path)).config()
+def load(path: Path, newcomer: Mapping[str, Table] | None = None) -> Config:
+    """Read and check a cluster's file, as if it had this node, too; if it has it, these keys go before what is there."""
+    document = Document.read(path)
+    nodes = document.data.get("nodes")
+    for name, table in (newcomer or {}).items():
+        if isinstance(nodes, dict):
+            there = nodes.get(name, {})
+            nodes[name] = {**(there if isinstance(there, dict) else {"address": there}), **table}
+    return _Reader(document).config()
 
 
 def parse(text: str, path: Path) -> Config:
@@ -183,6 +218,7 @@ class _Reader:
             insecure=top.insecure,
             shortcut=top.shortcut,
             members={name: self._member(name, value) for name, value in top.nodes.items()},
+            control=top.control or "",
         )
         self._check_addresses(config)
         return config
@@ -202,6 +238,7 @@ class _Reader:
             return None if text is None else self._path(text, name)
 
         self._checked(own.address, keys if short else (*keys, "address"), address)
+        self._check_part(own, keys)
         return Member(
             name=name,
             address=own.address,
@@ -211,8 +248,55 @@ class _Reader:
             tls=self._tls(*setting("tls"), name),
             trace=file("trace"),
             data_dir=file("data_dir"),
+            listen=own.listen or "",
+            join=self._join(own.join, name, keys),
+            voter=own.voter,
+            voter_only=own.voter_only,
             etcd=self._etcd(name),
         )
+
+    def _check_part(self, own: _Node, keys: Keys) -> None:
+        """Whether what it is to do fits together."""
+        if own.listen is not None:
+            self._checked(own.listen, (*keys, "listen"), address)
+        parts = [key for key in ("join", "voter", "voter_only") if getattr(own, key)]
+        if parts and self.top.lease is None:
+            self.fail(
+                (*keys, parts[0]), "needs a lease, as in lease = 10: without one nobody comes, goes or votes"
+            )
+        if own.voter and own.join is not None:
+            self.fail(
+                (*keys, "voter"),
+                f"who joins becomes a voter by `soloist members --add-voter {keys[-1]}`; leave this out",
+            )
+        if own.join is not None and address(own.address).anywhere:
+            self.fail(
+                (*keys, "address"), f"{own.address} is no address that others could call; that is for listen"
+            )
+
+    def _join(self, said: list[str] | Table | None, name: str, keys: Keys) -> dict[str, str] | None:
+        """Those who are to take it in, with their addresses."""
+        if said is None:
+            return None
+        keys = (*keys, "join")
+        if not said or name in said:
+            self.fail(keys, f"should name nodes that are there, other than {name}")
+        if isinstance(said, dict):
+            return {each: self._seed(where, (*keys, each)) for each, where in said.items()}
+        nodes = self.top.nodes or {}
+        for each in said:
+            if each not in nodes:
+                self.fail(keys, str(unknown("node", each, nodes)))
+        found = {each: nodes[each] for each in said}
+        return {
+            each: self._seed(value.get("address") if isinstance(value, dict) else value, keys)
+            for each, value in found.items()
+        }
+
+    def _seed(self, where: Any, keys: Keys) -> str:
+        text = self.document.convert(where, str, keys)
+        self._checked(text, keys, address)
+        return text
 
     def _control(self, path: Path | None, name: str, keys: Keys) -> Path:
         """By default beside the file: both the daemon and its clients read that, so they always agree."""
@@ -264,7 +348,11 @@ class _Reader:
             if other := seen.get(member.address):
                 self.fail(("nodes", name), f"has the address of {other}, {member.address}")
             seen[member.address] = name
-        far = [name for name, member in config.members.items() if not address(member.address).local]
+        far = [
+            name
+            for name, member in config.members.items()
+            if not all(address(each).local for each in (member.address, member.listen) if each)
+        ]
         bare = [name for name, m in config.members.items() if m.tls is None and m.secret_file is None]
         if far and bare and not config.insecure:
             self.fail(

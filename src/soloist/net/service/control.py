@@ -12,9 +12,9 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -22,15 +22,21 @@ from soloist.core import ProtocolError, SoloistError, UsageError
 from soloist.net.errors import AcquireTimeout, NodeClosed
 from soloist.net.link.wire import Frames, LockState, encode, frame
 from soloist.net.lock import OWNER, Hold, Lock
+from soloist.net.member.electing import change_voters
 from soloist.net.node import Node
 from soloist.net.service.dialogue import (
     CONTROL_VERSION,
     Acquire,
+    AskBreak,
     AskHolders,
     AskStatus,
+    Broke,
+    ChangeVoters,
+    Done,
     Granted,
     Hello,
     Holders,
+    Leave,
     Lost,
     MemberStatus,
     Refused,
@@ -48,6 +54,7 @@ log = logging.getLogger("soloist.net")
 CONTROL_FRAME = 1024 * 1024
 SLOW_CLIENT = 4 * 1024 * 1024
 """Bytes that a client may leave unread before it is dropped."""
+WORDS = {"add": "added", "remove": "removed"}
 CLOSE_SECONDS = 1.0
 LET_GO_SECONDS = 6.0
 """The most that clients get who were told to let go: a little more than `soloist run` gives its command."""
@@ -63,6 +70,8 @@ class ControlServer:
         self.stopping: str | None = None
         """Why nothing is granted any more."""
         self.started = time.monotonic()
+        self.told_to_leave: Callable[[], None] = lambda: None
+        """Called when a client wants this node to end."""
 
     async def start(self, path: Path) -> None:
         """Listen. Whoever calls this is the only daemon of that path: what lies there is left from a dead one."""
@@ -127,11 +136,19 @@ class ControlServer:
     def status(self, number: int) -> Status:
         node, instances = self.node, self.node.instances.values()
         connected = node.transport.connected() | {node.name}
+        roster = node.beginning.roster
+        known = (roster and roster.roll()) or {
+            name: (where, "member") for name, where in sorted(self.addresses.items())
+        }
         members = [
             MemberStatus(
-                name, where, name in connected, 0 if name == node.name else node.transport.backlog(name)
+                name,
+                where,
+                name in connected,
+                0 if name == node.name else node.transport.backlog(name),
+                role,
             )
-            for name, where in sorted(self.addresses.items())
+            for name, (where, role) in known.items()
         ]
         return Status(
             number=number,
@@ -168,7 +185,7 @@ class Client:
         self.server, self.node = server, server.node
         self.reader, self.writer = reader, writer
         self.holds: dict[int, Hold] = {}
-        self.tasks: dict[int, asyncio.Task[None]] = {}
+        self.tasks: dict[int, asyncio.Task[Any]] = {}
         """Questions that are not answered yet."""
         self.acquiring: set[int] = set()
         """Those of them that ask for a lock."""
@@ -222,6 +239,12 @@ class Client:
                 self._say(self.server.status(request.number))
             case AskHolders():
                 self._begin(request.number, self._holders(request.number))
+            case AskBreak():
+                self._begin(request.number, self._break(request))
+            case ChangeVoters():
+                self._begin(request.number, self._change(request.number, request.kind, request.name))
+            case Leave():
+                self._begin(request.number, self._leave(request.number))
 
     def _hello(self, hello: Hello) -> None:
         self.program = hello.program or self.program
@@ -230,7 +253,7 @@ class Client:
             raise ProtocolError(f"it speaks version {hello.version}, we speak {CONTROL_VERSION}")
         self.greeted = True
 
-    def _begin(self, number: int, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, number: int, work: Coroutine[Any, Any, object]) -> None:
         if number in self.tasks or number in self.holds:
             work.close()
             raise ProtocolError(f"number {number} is in use")
@@ -304,6 +327,35 @@ class Client:
             self._say(Holders(number, views, self.node.missing()))
         except SoloistError as error:
             self._say(Refused(number, type(error).__name__, str(error)))
+
+    async def _break(self, asked: AskBreak) -> None:
+        try:
+            self._say(Broke(asked.number, await self.node.break_lock(asked.name, asked.timeout)))
+        except SoloistError as error:
+            self._say(Refused(asked.number, type(error).__name__, str(error)))
+
+    async def _change(self, number: int, kind: Literal["add", "remove"], name: str) -> bool:
+        try:
+            epoch = await change_voters(self.node.beginning, kind, name)
+        except SoloistError as error:
+            self._say(Refused(number, type(error).__name__, str(error)))
+            return False
+        log.warning("%s: %s by %s: voter %s", self.node.name, WORDS[kind], self.program, name)
+        self._say(Done(number, epoch))
+        return True
+
+    async def _leave(self, number: int) -> None:
+        """Its vote goes first: a voter that never comes back would count among those that are needed."""
+        name = self.node.name
+        if self.node.lease is None:
+            why = "without a lease the others cannot go on without this node; stop all of them"
+            self._say(Refused(number, "UsageError", why))
+        elif name in self.node.beginning.voters():
+            if await self._change(number, "remove", name):
+                self.server.told_to_leave()
+        else:
+            self._say(Done(number, self.node.epoch))
+            self.server.told_to_leave()
 
     def _say(self, reply: Reply) -> None:
         if self.writer.is_closing():

@@ -79,6 +79,7 @@ async def _serve(config: Config, name: str, grace: float) -> None:
     async with contextlib.AsyncExitStack() as stack:
         node = config.node(name)
         node.serve_others()
+        node.written_in(config.path.absolute())
         with contextlib.suppress(UsageError):  # it does without, where OpenTelemetry is not installed
             Spans(node)
         if member.trace:
@@ -101,6 +102,7 @@ async def _control(
     """A control socket; at the end its clients may finish or must let go, so that others get what they held."""
     addresses = {each.name: each.address for each in config.members.values()}
     server = ControlServer(node, config.cluster, addresses)
+    server.told_to_leave = told.set
     await server.start(member.control)
     try:
         yield

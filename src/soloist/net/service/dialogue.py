@@ -5,9 +5,12 @@ A client says hello, then asks; every answer bears the number of its question.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from soloist.net.link.wire import LockState
+from soloist.net.member.breaks import Broken
 
 CONTROL_VERSION = 1
 
@@ -45,7 +48,29 @@ class AskHolders(msgspec.Struct, frozen=True, tag="holders"):
     number: int
 
 
-Request = Hello | Acquire | Release | AskStatus | AskHolders
+class AskBreak(msgspec.Struct, frozen=True, tag="break"):
+    """Have a lock taken from whoever holds it. Answered by `Broke` or `Refused`."""
+
+    number: int
+    name: str
+    timeout: float | None = None
+
+
+class ChangeVoters(msgspec.Struct, frozen=True, tag="voters"):
+    """One more, or one less. Answered by `Done` once that holds whatever crashes, or `Refused`."""
+
+    number: int
+    kind: Literal["add", "remove"]
+    name: str
+
+
+class Leave(msgspec.Struct, frozen=True, tag="leave"):
+    """Leave the cluster for good, vote no more, and end. Answered by `Done` or `Refused`."""
+
+    number: int
+
+
+Request = Hello | Acquire | Release | AskStatus | AskHolders | AskBreak | ChangeVoters | Leave
 
 
 # What a daemon says.
@@ -90,6 +115,8 @@ class MemberStatus(msgspec.Struct, frozen=True):
     connected: bool
     backlog: int
     """Bytes that it has not acknowledged."""
+    role: str = "member"
+    """Whether it is a member, votes, or both."""
 
 
 class Status(msgspec.Struct, frozen=True, tag="status"):
@@ -129,7 +156,19 @@ class Holders(msgspec.Struct, frozen=True, tag="holders"):
     """Nodes that did not answer; what they hold is not known."""
 
 
-Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders
+class Broke(msgspec.Struct, frozen=True, tag="broke"):
+    number: int
+    broken: Broken
+
+
+class Done(msgspec.Struct, frozen=True, tag="done"):
+    """What was asked for is so, from this epoch on."""
+
+    number: int
+    epoch: int
+
+
+Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders | Broke | Done
 
 decode_request = msgspec.msgpack.Decoder(Request).decode
 decode_reply = msgspec.msgpack.Decoder(Reply).decode

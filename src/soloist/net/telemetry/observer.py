@@ -76,6 +76,12 @@ class Observer:
         """A site of ours asked, sent, received, entered or left. Local callers that share an entry are one."""
 
 
+def tell(observers: Sequence[Observer], what: str, fact: object) -> None:
+    """Call that method of all of them."""
+    for observer in observers:
+        getattr(observer, what)(fact)
+
+
 async def watched(observers: Sequence[Observer], lock: Lock, acquire: Coroutine[Any, Any, Hold]) -> Hold:
     """The same wait, with observers told how it begins and ends."""
     wait = Wait(lock)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from soloist.net.member.etcd.chair import BATCH_SECONDS, ETCD, RANK_SECONDS, Chair, Decide, Mark
 from soloist.net.member.etcd.store import Entry, Snapshot
-from soloist.views import Holder, Lease, Node, View
+from soloist.views import Breaking, Holder, Lease, Node, View
 from soloist.views.messages import Report
 from soloist.views.view import fence
 
@@ -50,6 +51,22 @@ def test_first_all_are_asked_to_wedge_and_then_the_holders_are_carried_over() ->
     assert patient(snapshot(wedged, member(B), of=view(*ALL), change=EPOCH + 1), A) is None
     ready = snapshot(wedged, member(B, HOLD, wedged=True), of=view(*ALL), change=EPOCH + 1)
     assert patient(ready, A) == Decide(view(A, B, epoch=EPOCH + 1, holders=(HOLD,)), (C.incarnation,))
+
+
+def test_a_lock_is_broken_by_the_member_that_has_it() -> None:
+    wish = Breaking.of(("lock:x",), view(A, B))
+    asks = msgspec.structs.replace(member(A), evictions=wish.evictions)
+    assert patient(snapshot(asks, member(B), of=view(A, B)), A) == Mark(EPOCH + 1)
+    wedged = msgspec.structs.replace(member(A, wedged=True), evictions=wish.evictions)
+    holds = snapshot(wedged, member(B, HOLD, wedged=True), of=view(A, B), change=EPOCH + 1)
+    assert patient(holds, A) is None
+    lost = msgspec.structs.replace(member(B), report=Report(EPOCH, B.incarnation, (), (HOLD,)))
+    after = msgspec.structs.replace(view(A, B, epoch=EPOCH + 1), broken=(HOLD,))
+    assert patient(snapshot(wedged, lost, of=view(A, B), change=EPOCH + 1), A) == Decide(after)
+    done = [msgspec.structs.replace(each, epoch=EPOCH + 1, report=None) for each in (asks, member(B))]
+    assert patient(snapshot(*done, of=after), A, seconds=1000) is None
+    rival = view(A, B, epoch=EPOCH + 1, holders=(HOLD,))  # made by one who did not know
+    assert patient(snapshot(*done, of=rival), A) == Mark(EPOCH + 2)
 
 
 def test_a_report_of_another_epoch_is_none() -> None:

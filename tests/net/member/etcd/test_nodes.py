@@ -102,6 +102,22 @@ def test_two_nodes_survive_each_other(etcds: Etcds, cluster: str) -> None:
     run(main(), SECONDS)
 
 
+def test_a_lock_is_broken(etcds: Etcds, cluster: str) -> None:
+    async def main() -> None:
+        async with nodes(etcds, cluster, lease=LONG) as make:
+            a, b = await both(make)
+            hold, kept = await inside(b, "wanted"), await inside(b, "kept")
+            found = await a.break_lock("wanted")
+            assert [(taken.node, taken.fence) for taken in found.held] == [("b", hold.fence)]
+            assert "broken" in hold.why
+            async with a.lock("wanted") as later:
+                assert later.epoch >= found.epoch > hold.epoch
+            assert kept.valid
+            assert (await b.break_lock("wanted")).held == ()
+
+    run(main(), SECONDS)
+
+
 @pytest.mark.parametrize("how", ["killed", "stopped"])
 def test_one_etcd_member_is_lost(etcds: Etcds, cluster: str, how: str) -> None:
     """The leader, no less."""

@@ -11,7 +11,7 @@ from collections.abc import Collection
 import msgspec
 
 from soloist.net.member.etcd.store import Entry, Snapshot
-from soloist.views import Algorithm, Ballot, Lease, Proposer, View
+from soloist.views import Algorithm, Ballot, Eviction, Lease, Proposer, View, fence
 from soloist.views.view import COUNTER_BITS
 
 ETCD = "etcd"
@@ -33,6 +33,11 @@ class Decide(msgspec.Struct, frozen=True):
 
     view: View
     absent: tuple[str, ...] = ()
+
+
+def wanted(eviction: Eviction, view: View) -> bool:
+    """Whether the view after this one is needed for it. Entries still speak of what is done already."""
+    return eviction.below > fence(view.epoch, 0) or any(map(eviction.hits, view.holders))
 
 
 class Chair:
@@ -85,7 +90,8 @@ class Chair:
         proposer = self._proposer(at, here)
         view = proposer.view
         unfinished = at.change == proposer.epoch or proposer.reports
-        if not (unfinished or proposer.gone or proposer.newcomers() or proposer.cut_off()):
+        breaks = any(wanted(each, view) for each in proposer.evictions)
+        if not (unfinished or breaks or proposer.gone or proposer.newcomers() or proposer.cut_off()):
             return None
         if me not in view.incarnations and proposer.gone != view.incarnations:
             return None  # it is for the members to see to that
@@ -97,6 +103,7 @@ class Chair:
         assert at.view
         proposer = Proposer(view=at.view, ballot=Ballot(0, ETCD), algorithms=self.algorithms)
         proposer.gone = set(at.view.incarnations - at.entries.keys())
+        proposer.evictions = set(at.evictions)
         for each, entry in at.entries.items():
             if entry.report:
                 proposer.note(entry.report)

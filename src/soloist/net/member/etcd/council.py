@@ -12,15 +12,16 @@ from functools import partial
 
 from soloist.core import Message
 from soloist.net.member.clock import Clock
-from soloist.net.member.council import Council, Events
+from soloist.net.member.council import Council
 from soloist.net.member.etcd.chair import ETCD, Chair, Decide, Mark
 from soloist.net.member.etcd.desk import Desk, Watch
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.member.etcd.entry import Errands, OwnEntry, Written
 from soloist.net.member.etcd.store import Entry, Snapshot
+from soloist.net.member.events import Events
 from soloist.net.member.votes import MemoryVotes
 from soloist.views import Ballot, Lease, Node, View, fence
-from soloist.views.messages import Ack, Decided, Fetch, Prepare, Renew, Report
+from soloist.views.messages import Ack, Decided, Fetch, News, Prepare, Renew, Report
 
 LOOK_SECONDS = 1.0
 """How long what was seen in etcd is good enough, if nothing is heard of changes."""
@@ -50,7 +51,7 @@ class EtcdCouncil(Council):
             lambda: self.pulse.do(lambda: self._step(self._look)),
         )
         self.errands = Errands(self.desk, self._step)
-        self.own = OwnEntry(self.errands, node, self._wrote)
+        self.own = OwnEntry(self.errands, node, self._wrote, self.pleas.evictions)
         self.chair = Chair(lease)
         self.seen: Snapshot | None = None
         self.seen_at = -math.inf
@@ -162,7 +163,8 @@ class EtcdCouncil(Council):
         self._see(seen)
         if done and number and seen.view:
             promised = seen.change == seen.view.epoch + 1
-            self._hear(ETCD, self.me, Ack(ETCD, number, seen.view.epoch, promised))
+            facts = (seen.view.epoch, promised, 0, seen.evictions)
+            self._hear(ETCD, self.me, Ack(ETCD, number, *facts))
         elif renews and not done:  # an earlier request of ours was done after all: go on from there
             self.renew_at = self.join_at = self.clock()
         if not self.member.ended:
@@ -186,8 +188,10 @@ class EtcdCouncil(Council):
         self.own.revision = seen.revisions.get(self.me, 0)
         if seen.view and seen.view.epoch > self.member.epoch:
             self._hear(ETCD, self.me, Decided(seen.view))
-        if self.member.view and seen.change == self.member.epoch + 1 and not self.member.wedged:
-            self._hear(ETCD, self.me, Prepare(seen.change, Ballot(0, ETCD)))
+        news = News(evictions=seen.evictions)  # which may come after the wedge
+        changing = self.member.view and seen.change == self.member.epoch + 1
+        if changing and (seen.evictions or not self.member.wedged):
+            self._hear(ETCD, self.me, Prepare(seen.change, Ballot(0, ETCD), news=news))
 
     def _lose_entry(self, seen: Snapshot) -> None:
         """It does not come back: the next view is made without us, so this incarnation is over."""

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from soloist.net.member.etcd.desk import Desk
 from soloist.net.member.etcd.store import Entry, Snapshot
-from soloist.views import Member, Node
+from soloist.views import Eviction, Member, Node
 from soloist.views.messages import Report
 
 Written = tuple[bool, Snapshot]
@@ -47,10 +49,14 @@ class Errands:
 
 class OwnEntry:
     def __init__(
-        self, errands: Errands, node: Node, then: Callable[[Entry, int, bool, Written | None], None]
+        self,
+        errands: Errands,
+        node: Node,
+        then: Callable[[Entry, int, bool, Written | None], None],
+        evictions: Callable[[], tuple[Eviction, ...]],
     ) -> None:
         """`then` gets the entry that was to be written, the number of the renewal, whether it is one, and what came of it."""
-        self.errands, self._then = errands, then
+        self.errands, self._then, self._evictions = errands, then, evictions
         self.origin = 0
         """The fence below all those of a cluster that begins now."""
         self.begin(node)
@@ -63,10 +69,11 @@ class OwnEntry:
 
     def say(self, member: Member, report: Report | None = None, deaf: tuple[str, ...] = ()) -> None:
         """From now on it is to say this."""
-        self.wanted = Entry(member.node, self.origin, member.epoch, report, deaf)
+        self.wanted = Entry(member.node, self.origin, member.epoch, report, deaf, self._evictions())
 
     def keep(self, seen: Snapshot | None) -> None:
         """If it does not say what it is to say, write that; its lease stays as it is."""
+        self.wanted = msgspec.structs.replace(self.wanted, evictions=self._evictions())
         found = seen.entries.get(self.wanted.node.incarnation) if seen else None
         if found and self.revision and found != self.wanted:
             self._write(partial(self.errands.desk.store.write, self.wanted, self.revision), 0, False)

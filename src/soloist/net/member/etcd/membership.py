@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
 from soloist.net.engine.switchboard import Switchboard
 from soloist.net.link.handshake import Who
 from soloist.net.link.transport import Transport
 from soloist.net.member.clock import Clock, lease_clock
+from soloist.net.member.company import Company
 from soloist.net.member.council import Council
 from soloist.net.member.etcd.council import EtcdCouncil
 from soloist.net.member.etcd.endpoints import Etcd
@@ -29,7 +28,7 @@ class EtcdMembership(Membership):
         etcd: Etcd,
         who: Who,
         lease: Lease,
-        addresses: Mapping[str, str],
+        told: Company,
         clock: Clock,
         board: Switchboard,
         transport: Transport,
@@ -39,7 +38,7 @@ class EtcdMembership(Membership):
         self.etcd = etcd
         who = msgspec.structs.replace(who, engine="etcd")
         votes = MemoryVotes(who.cluster, who.node)
-        super().__init__(who, lease, addresses, votes, clock, board, transport, data, sentinel)
+        super().__init__(who, lease, told, votes, clock, board, transport, data, sentinel)
         self.joining = True
 
     def convene(self, who: Who, votes: object, clock: Clock, previous: str) -> Council:
@@ -71,7 +70,7 @@ class EtcdMembership(Membership):
 def begin_with_etcd(
     etcd: Etcd,
     lease: Lease,
-    peers: Mapping[str, str],
+    told: Company,
     board: Switchboard,
     transport: Transport,
     who: Who,
@@ -79,4 +78,4 @@ def begin_with_etcd(
     data: DataDirectory | None,
 ) -> EtcdMembership:
     wanted = sentinel and not who.serves
-    return EtcdMembership(etcd, who, lease, peers, lease_clock(), board, transport, data, wanted)
+    return EtcdMembership(etcd, who, lease, told, lease_clock(), board, transport, data, wanted)

@@ -21,7 +21,7 @@ import msgspec
 
 from soloist.core import SoloistError
 from soloist.net.member.etcd.client import Client
-from soloist.views import Node, View
+from soloist.views import Eviction, Node, View
 from soloist.views.messages import Report
 
 PREFIX = "soloist"
@@ -43,6 +43,8 @@ class Entry(msgspec.Struct, frozen=True):
     report: Report | None = None
     deaf: tuple[str, ...] = ()
     """Members that it has not heard for a lease."""
+    evictions: tuple[Eviction, ...] = ()
+    """What somebody there wants taken from its holders."""
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -59,6 +61,10 @@ class Snapshot(msgspec.Struct, frozen=True):
     """Of the entries."""
     raw: dict[str, bytes] = {}
     """All values, by their keys without the prefix."""
+
+    @property
+    def evictions(self) -> tuple[Eviction, ...]:
+        return tuple(sorted({each for entry in self.entries.values() for each in entry.evictions}))
 
 
 class Store:

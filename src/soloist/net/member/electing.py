@@ -1,0 +1,40 @@
+"""Let another node vote, or one no more."""
+
+from __future__ import annotations
+
+import asyncio
+
+from soloist.core import UsageError
+from soloist.net.errors import NoQuorum
+from soloist.net.member.beginning import Beginning
+from soloist.net.member.membership import Membership
+from soloist.net.member.wish import Kind, Wish, planned
+
+CHANGE_SECONDS = 30.0
+"""How long a majority may take to agree on other voters."""
+
+
+async def change_voters(beginning: Beginning, kind: Kind, name: str) -> int:
+    """One voter more, or one less. Returns once that cannot be undone by any crash; gives the epoch."""
+    if not isinstance(beginning, Membership):
+        raise UsageError("nobody votes here: `lease` is not set")
+    if beginning.who.engine:
+        raise UsageError(f"{beginning.who.engine} decides who is a member here: no node votes")
+    roster, council = beginning.roster, beginning.council
+    change = planned(roster, beginning.who, council.pulse.peers(), kind, name)
+    if council.canvass.wish:
+        raise UsageError("another change of voters is under way; they change one at a time")
+    done = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    wish = Wish(change, lambda: loop.call_soon_threadsafe(done.set))
+    council.do(lambda: council.canvass.pursue(wish))
+    try:
+        async with asyncio.timeout(CHANGE_SECONDS):
+            await done.wait()
+    except TimeoutError:
+        raise NoQuorum(
+            f"no majority has agreed within {CHANGE_SECONDS:g} s; it may still do so: see `soloist members`"
+        ) from None
+    finally:
+        council.do(lambda: council.canvass.pursue(None))
+    return roster.view.epoch if roster.view else 0

@@ -1,0 +1,30 @@
+"""What a council tells of what it has decided or heard. The loop's side is `soloist.net.member.membership`."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from soloist.views import View
+
+
+class Events(Protocol):
+    """What the loop must hear of. Called in the thread."""
+
+    def activated(self, view: View) -> None: ...
+
+    def lost(self, lock: str, fence: int, broken: bool) -> None: ...
+
+    def dropped(self, view: View) -> None:
+        """This incarnation is out, and never acts again."""
+
+    def renewed(self) -> None:
+        """There is a lease again, after there was none."""
+
+    def starving(self, why: str) -> None:
+        """There has been none for as long as a lease: said again and again."""
+
+    def learned(self, view: View) -> None:
+        """Of a view later than all others that were heard of, whether or not we are in it."""
+
+    def left_us(self, peer: str) -> None:
+        """That node says goodbye."""

@@ -52,9 +52,9 @@ def members(
 
     async def talk(client: ControlClient) -> Status:
         if add_voter is not None:
-            await client.change_voters("add", add_voter)
+            await client.change("add", add_voter)
         if remove_voter is not None:
-            await client.change_voters("remove", remove_voter)
+            await client.change("remove", remove_voter)
         return await client.status()
 
     found = ask(member, talk)
@@ -148,7 +148,7 @@ def leave(config: ConfigFile = None, name: NodeName = None, json: Json = False) 
         soloist leave --name d
     """
     _, member = find_member(config, name)
-    epoch = ask(member, ControlClient.leave)
+    epoch = ask(member, lambda client: client.change("leave"))
     print_json({"node": member.name, "epoch": epoch}) if json else print(f"{member.name} is leaving")
 
 

@@ -131,7 +131,7 @@ class Membership(Beginning):
         """Once there is a view it decides who is a member; before, as ever."""
         if self.roster.is_namesake(theirs):
             return f"another node is called {theirs.node!r}, at {self.roster.met[theirs.node].address}"
-        if self._decided(theirs) or self._may_replace(theirs):
+        if self.joining or self.open or theirs.epoch or self._may_replace(theirs):
             return None
         if theirs.joins:
             return f"the cluster of {self.who.node!r} has not begun yet; who joins it is taken in then"
@@ -144,10 +144,6 @@ class Membership(Beginning):
             return True
         met = self.birth.met.get(theirs.node)
         return bool(self.failure) and met is not None and met.incarnation != theirs.incarnation
-
-    def _decided(self, theirs: Who) -> bool:
-        """Whether there is a view."""
-        return bool(self.joining or self.open or theirs.epoch)
 
     def met(self, theirs: Who) -> None:
         self.roster.meet(self.who, theirs)

@@ -151,16 +151,14 @@ class ControlClient:
         found: Holders = await self._call(number, AskHolders(number))
         return found
 
-    async def change_voters(self, kind: Literal["add", "remove"], name: str) -> int:
-        """Returns once it is done for good; gives the epoch from which on it is so."""
-        number = self._next()
-        done: Done = await self._call(number, ChangeVoters(number, kind, name))
-        return done.epoch
+    async def change(self, what: Literal["add", "remove", "leave"], name: str = "") -> int:
+        """Let a node vote or not, or let the daemon leave for good, and end: it still has to when this returns.
 
-    async def leave(self) -> int:
-        """Let the daemon leave its cluster for good, and end: it still has to when this returns."""
+        Returns once it is done for good; gives the epoch from which on it is so.
+        """
         number = self._next()
-        done: Done = await self._call(number, Leave(number))
+        asked = Leave(number) if what == "leave" else ChangeVoters(number, what, name)
+        done: Done = await self._call(number, asked)
         return done.epoch
 
     def _next(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from soloist.algorithms import Card, find
-from soloist.algorithms.source import source_digest
+from soloist.algorithms._source import source_digest
 from soloist.core import UsageError
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.handshake import Who, incarnation

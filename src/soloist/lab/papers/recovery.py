@@ -34,6 +34,7 @@ WAITS = (5, 10, 20, 50)
 ANSWERS = (0.5, 1, 2, 3.1)
 ENOUGH = 3
 """Delays d that Telec needs: a question, the token under way, an answer."""
+UNSAFE = "Share of unsafe runs"
 TIMED = {"naimi-trehel-recovery": ("Twait", "Telec"), "mishra-srimani-recovery": ("T", "Treply")}
 """Where safety rests on time: when a failure is presumed, and how long answers are waited for."""
 
@@ -166,10 +167,9 @@ def _timing(bench: Workbench, report: Findings) -> None:
         ("algorithm", *(f">{time:g} d" for time in ANSWERS)),
         [(label, *by_time.values()) for label, by_time in shares.items()],
     )
-    title = "Share of unsafe runs"
     path = bench.figure("timing")
-    plots.lines(unsafe, path, title=title, x="time for answers (d)", y="unsafe runs")
-    report.figure(title, path.name)
+    plots.lines(unsafe, path, title=UNSAFE, x="time for answers (d)", y="unsafe runs")
+    report.figure(UNSAFE, path.name)
     naimi, mishra = (shares[name] for name in TIMED)
     printed = shares["mishra-srimani-recovery, as printed"]
     report.claims += [

@@ -15,7 +15,7 @@ from collections.abc import Collection
 import msgspec
 
 from soloist.algorithms import CATALOGUE
-from soloist.algorithms.source import source_digest
+from soloist.algorithms._source import source_digest
 from soloist.core import ProtocolError
 from soloist.net.link.versions import Versions
 from soloist.net.link.will import Will

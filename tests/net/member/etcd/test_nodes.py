@@ -72,12 +72,11 @@ async def inside(node: Node, lock: str, **options: Any) -> Hold:
 async def renewed(node: Node) -> None:
     """Until something that was sent from now on has been acknowledged."""
     council: Any = node.beginning.council  # type: ignore[attr-defined]
-    before = council.member.number
+    now = council.clock()
 
     def so() -> bool:
         council.renew_at = 0.0
-        at = council.member.sent.get(before + 1)
-        return at is not None and council.member.worth[ETCD] > at + council.lease.at_member
+        return council.member.worth.get(ETCD, 0.0) > now + council.lease.at_member
 
     await eventually(so, "the lease is renewed")
 

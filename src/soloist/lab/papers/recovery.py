@@ -182,10 +182,10 @@ def _timing(bench: Workbench, report: Findings) -> None:
             "unsafe runs with enough time, or none with too little",
         ),
         claim(
-            "mishra-srimani-recovery: to act on N-2 answers, with tokens that have no incarnation, is unsafe though nothing fails; the repairs are not",
+            "mishra-srimani-recovery: to act on N-2 answers, with tokens that have no incarnation, is unsafe though nothing fails; the repairs are not, with a Treply of 2 d",
             "",
             "its page",
-            [any(printed.values()), not any(mishra.values())],
+            [any(printed.values()), not any(share for time, share in mishra.items() if time >= 2)],
             f"as printed: {_told(printed)}; repaired: {_told(mishra)}",
             "printed rules without an unsafe run, or repaired ones with one",
         ),

@@ -142,7 +142,7 @@ def test_a_trace_is_written_as_text_or_as_json_lines(
     ("line", "complaint"),
     [
         ("simulate ricart-agrawalla", "unknown algorithm 'ricart-agrawalla'; did you mean ricart-agrawala"),
-        ("simulate zzz", "choose from agrawal-el-abbadi, bulgannawar-vaidya"),
+        ("simulate zzz", "choose from agrawal-el-abbadi, agrawal-el-abbadi-recovery"),
         ("algorithms lamprot", "did you mean lamport?"),
         ("simulate lamport --nodes 0", "nodes must be at least 1, not 0"),
         ("simulate lamport --nodes many", "--nodes"),

@@ -73,9 +73,9 @@ def test_the_command_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["views", "relay"], "unknown setting 'relay'; did you mean relayed?"),
-        (["lamport", "relayed"], "only `views` and `carry` have settings; leave out relayed"),
-        (["lamport", "--all"], "only `views` and `carry` have settings; leave out --all"),
+        (["views", "relay"], "unknown setting 'relay'; did you mean relayed or breaks?"),
+        (["lamport", "relayed"], "only views, carry, drop have settings; leave out relayed"),
+        (["lamport", "--all"], "only views, carry, drop have settings; leave out --all"),
     ],
 )
 def test_bad_usage_is_one_line(

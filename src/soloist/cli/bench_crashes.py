@@ -107,7 +107,7 @@ def nemesis(
 
 def _kinds(text: str | None, direct: bool) -> list[str]:
     possible = UNCUT if direct else KINDS
-    found = [name.strip() for name in text.split(",")] if text else list(possible)
+    found = [name.strip() for name in text.split(",")] if text is not None else list(possible)
     for name in found:
         if name not in KINDS:
             raise unknown("kind of fault", name, KINDS)

@@ -202,7 +202,7 @@ class Arena:
         theirs = hs.decode_greeting(await self.frame_of(reader))
         assert isinstance(theirs, hs.Hello)
         await self.frame_of(reader)
-        writer.write(frame(encode(hs.proof(self.me, ours, theirs))))
+        writer.write(frame(encode(hs.proof(self.me, encode(ours), encode(theirs)))))
         return theirs.received
 
     async def frame_of(self, reader: asyncio.StreamReader) -> bytes:

@@ -112,7 +112,7 @@ def refused_after_proof(me: Identity) -> tuple[Sorry, list[str]]:
         async with bystanders() as (address, lines):
             stranger = await Stranger.to(address)
             ours, theirs, _ = await stranger.introduce(me, "c")
-            stranger.put(encode(hs.proof(me, ours, theirs)))
+            stranger.put(encode(hs.proof(me, encode(ours), encode(theirs))))
             return await stranger.sorry(), lines
 
     return run(main())
@@ -168,8 +168,8 @@ def test_the_right_secret_opens() -> None:
             stranger = await Stranger.to(address)
             me = identity()
             ours, theirs, their_proof = await stranger.introduce(me, "c")
-            hs.check_proof(me, ours, theirs, their_proof)  # it proved itself first
-            stranger.put(encode(hs.proof(me, ours, theirs)))
+            hs.check_proof(me, encode(ours), encode(theirs), their_proof, "b")  # it proved itself first
+            stranger.put(encode(hs.proof(me, encode(ours), encode(theirs))))
             stranger.put(encode(Batch(1, 0, [], [])))
             assert decode_greeting(await stranger.get()) == Welcome()
             answer = msgspec.msgpack.decode(await stranger.get())
@@ -187,7 +187,7 @@ def test_a_wrong_secret_does_not(secret: bytes) -> None:
             stranger = await Stranger.to(address)
             me = identity(secret=secret)
             ours, theirs, _ = await stranger.introduce(me, "c")
-            stranger.put(encode(hs.proof(me, ours, theirs)))
+            stranger.put(encode(hs.proof(me, encode(ours), encode(theirs))))
             await stranger.closed()
             (line,) = lines
             assert "'a' does not know the secret" in line
@@ -213,7 +213,7 @@ def test_a_proof_is_good_for_one_connection_only() -> None:
             first = await Stranger.to(address)
             me = identity()
             ours, theirs, _ = await first.introduce(me, "c")
-            proof = hs.proof(me, ours, theirs)
+            proof = hs.proof(me, encode(ours), encode(theirs))
             first.put(encode(proof))
             await first.close()
             second = await Stranger.to(address)
@@ -231,13 +231,37 @@ def test_a_proof_is_not_good_for_another_hello() -> None:
     """Who listens to a real handshake learns nothing that would let him change what was said."""
     me, other = identity(), identity(node="b")
     ours, theirs = hs.hello(me, "b", "", 0), hs.hello(other, "a", "", 0)
-    proof = hs.proof(me, ours, theirs)
-    hs.check_proof(other, theirs, ours, proof)
+    proof = hs.proof(me, encode(ours), encode(theirs))
+    hs.check_proof(other, encode(theirs), encode(ours), proof, "a")
     other_process = msgspec.structs.replace(me.who, incarnation="2")
     for changes in ({"received": 7}, {"who": other_process}, {"nonce": b"x" * 16}, {"met": "3"}):
         with pytest.raises(Exception, match="does not know the secret"):
-            hs.check_proof(other, theirs, msgspec.structs.replace(ours, **changes), proof)
+            hs.check_proof(
+                other, encode(theirs), encode(msgspec.structs.replace(ours, **changes)), proof, "a"
+            )
     assert hs.nonce() != hs.nonce()
+
+
+def test_a_hello_may_say_more_than_we_can_read() -> None:
+    """A later release may append fields: a proof is about what was sent, not about what was understood of it."""
+
+    async def main() -> None:
+        me = identity()
+        async with bystanders() as (address, lines):
+            stranger = await Stranger.to(address)
+            said = msgspec.msgpack.decode(encode(hs.hello(me, "c", "", 0)))
+            said[2].append("of a later release")
+            later = encode([*said, 3])
+            stranger.put(later)
+            theirs, proof = await stranger.get(), decode_greeting(await stranger.get())
+            assert isinstance(proof, Proof)
+            hs.check_proof(me, later, bytes(theirs), proof, "c")
+            stranger.put(encode(hs.proof(me, later, bytes(theirs))))
+            assert isinstance(decode_greeting(await stranger.get()), hs.Welcome)
+            assert not lines
+            await stranger.close()
+
+    run(main())
 
 
 def test_two_nodes_with_different_secrets_do_not_meet() -> None:
@@ -319,7 +343,7 @@ def test_after_the_handshake_too_a_bad_frame_closes_only_its_connection() -> Non
             stranger = await Stranger.to(address)
             me = identity()
             ours, theirs, _ = await stranger.introduce(me, "c")
-            stranger.put(encode(hs.proof(me, ours, theirs)))
+            stranger.put(encode(hs.proof(me, encode(ours), encode(theirs))))
             stranger.writer.write(data)
             await stranger.closed()
             (line,) = lines

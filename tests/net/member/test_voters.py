@@ -5,14 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from soloist.core import UsageError
 from soloist.net import ConfigMismatch, MemoryHub, Node
+from soloist.net.member.canvass import Canvass
 from soloist.net.member.company import elect
 from soloist.net.member.electing import change_voters
+from soloist.net.member.hearing import Hearing
 from soloist.net.member.membership import Membership
+from soloist.net.member.wish import Wish, unwise
 from soloist.testing import Contend, Worker, Workers, crash, eventually, ports, started, until
+from soloist.views import Lease, View, VoteFile, Voter
+from soloist.views.proposer import VoterChange
 from tests.net.helpers import run
 
 FOR_EVER = 600.0
@@ -156,6 +162,65 @@ def test_changes_that_make_no_sense_are_refused_in_one_line(kind: Any, name: str
             with pytest.raises(UsageError) as found:
                 await change_voters((b if name == "a" else a).beginning, kind, name)
             assert words in str(found.value)
+
+    run(go(), SECONDS)
+
+
+def test_two_that_leave_at_once_do_not_take_the_majority_along() -> None:
+    """What made sense when it was asked for is looked at again in the view that it would change."""
+    view = View(epoch=7, voters=("a#1", "b#1", "c#1", "d#1"), members=(), lease=Lease(10))
+    hearing, told = Hearing("b"), []
+    for peer in "ac":  # d is dead
+        hearing.heard(peer, ["b"], 0.0, f"{peer}#1")
+    canvass = Canvass(hearing)
+    voter = Voter(file=VoteFile(cluster="x", voter="b#1", view=view))
+    wish = Wish(VoterChange("remove", "b#1"), told.append)
+    canvass.pursue(wish)
+    canvass.consider(voter, view, "b-incarnation", 0.0)
+    assert canvass.proposer
+    assert canvass.proposer.change == wish.change
+    without_a = msgspec.structs.replace(view, epoch=8, voters=("b#1", "c#1", "d#1"))
+    voter.file = msgspec.structs.replace(voter.file, view=without_a)
+    canvass.consider(voter, without_a, "b-incarnation", 1.0)
+    assert told == [
+        "of the 2 voters that there would be 1 are heard, and 2 are needed: nobody would be let in any more"
+    ]
+    assert canvass.wish is None
+    assert canvass.proposer.change is None
+
+
+def test_a_voter_that_has_stopped_is_not_heard() -> None:
+    view = View(epoch=7, voters=("a#1", "b#1", "c#1"), members=(), lease=Lease(10))
+    assert "1 are heard" in unwise(VoterChange("remove", "a#1"), view, {"a#1", "b#1", ""})
+    assert not unwise(VoterChange("remove", "a#1"), view, {"b#1", "c#1"})
+    assert not unwise(VoterChange("add", "d#1"), view, {"b#1", "c#1"})
+    alone = msgspec.structs.replace(view, voters=("a#1",))
+    assert "is the last voter" in unwise(VoterChange("remove", "a#1"), alone, {"a#1"})
+
+
+def test_of_two_changes_of_voters_one_is_told_to_wait() -> None:
+    told: dict[str, list[str]] = {"first": [], "second": []}
+    first, second = (Wish(VoterChange("remove", "a#1"), said.append) for said in told.values())
+    canvass = Canvass(Hearing("b"))
+    canvass.pursue(first)
+    canvass.pursue(second)
+    assert told == {
+        "first": [],
+        "second": ["another change of voters is under way; they change one at a time"],
+    }
+    canvass.give_up(second)
+    assert canvass.wish is first
+    canvass.give_up(first)
+    assert canvass.wish is None
+
+
+def test_who_only_votes_is_bound_to_what_the_members_run() -> None:
+    async def go() -> None:
+        a, b, v = memory("abv", only="v")
+        async with started([a, b, v]):
+            await begun(a, b, v)
+            await eventually(lambda: membership(v).who.named == (True, True), "it goes by the view")
+            assert membership(v).who.algorithm == membership(a).who.algorithm
 
     run(go(), SECONDS)
 

@@ -70,6 +70,8 @@ class Connection(asyncio.BufferedProtocol):
         self.only_will = only_will
         self.frames = Frames(LONGEST if only_will else HANDSHAKE_FRAME)
         self.ours: Hello | None = None
+        self.sent = self.heard = b""
+        """Both hellos, as they went over the wire."""
         self.theirs: Hello | None = None
         self.proven = False
         """Whether the other has shown that it is who it says."""
@@ -168,7 +170,8 @@ class Connection(asyncio.BufferedProtocol):
     def _say_hello(self, to: str, peer: Peer | None) -> None:
         met, received = (peer.incarnation or "", peer.received) if peer else ("", 0)
         self.ours = handshake.hello(self.owner.identity, to, met, received, self.pulse)
-        self._put(frame(encode(self.ours)))
+        self.sent = encode(self.ours)
+        self._put(frame(self.sent))
 
     def _greet(self, body: memoryview) -> None:
         if self.wire and self.wire.is_closing():
@@ -181,9 +184,11 @@ class Connection(asyncio.BufferedProtocol):
         elif isinstance(said, Sorry):
             self._refused(said)
         elif self.theirs is None and isinstance(said, Hello):
+            self.heard = bytes(body)
             self._meet(said)
         elif self.theirs and self.ours and isinstance(said, Proof) and not self.proven:
-            handshake.check_proof(self.owner.identity, self.ours, self.theirs, said)
+            name = self.theirs.who.node
+            handshake.check_proof(self.owner.identity, self.sent, self.heard, said, name)
             self.proven = True
             self._admit(self.ours, self.theirs)
         elif self.proven and self.dialled and isinstance(said, Welcome):
@@ -235,9 +240,7 @@ class Connection(asyncio.BufferedProtocol):
             self._opened()
 
     def _prove(self) -> None:
-        assert self.ours
-        assert self.theirs
-        self._put(frame(encode(handshake.proof(self.owner.identity, self.ours, self.theirs))))
+        self._put(frame(encode(handshake.proof(self.owner.identity, self.sent, self.heard))))
 
     def _opened(self) -> None:
         assert self.theirs

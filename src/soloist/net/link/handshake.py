@@ -216,15 +216,18 @@ def _names(members: Collection[str], most: int = 5) -> str:
     return ", ".join(shown) + (f" and {len(members) - most} more" if len(members) > most else "")
 
 
-def proof(me: Identity, ours: Hello, theirs: Hello) -> Proof:
+def proof(me: Identity, ours: bytes, theirs: bytes) -> Proof:
     return Proof(_code(me.secret, ours, theirs))
 
 
-def check_proof(me: Identity, ours: Hello, theirs: Hello, theirs_proof: Proof) -> None:
-    if not hmac.compare_digest(_code(me.secret, theirs, ours), theirs_proof.code):
-        raise ProtocolError(f"{theirs.who.node!r} does not know the secret")
+def check_proof(me: Identity, ours: bytes, theirs: bytes, said: Proof, name: str) -> None:
+    if not hmac.compare_digest(_code(me.secret, theirs, ours), said.code):
+        raise ProtocolError(f"{name!r} does not know the secret")
 
 
-def _code(secret: bytes, prover: Hello, verifier: Hello) -> bytes:
-    """Both hellos, the prover's first: a proof cannot be sent back to whoever made it, nor used again."""
+def _code(secret: bytes, prover: bytes, verifier: bytes) -> bytes:
+    """Both hellos, the prover's first: a proof cannot be sent back to whoever made it, nor used again.
+
+    As they were sent: a later version may say more in one than we can read.
+    """
     return hmac.new(secret, encode((prover, verifier)), hashlib.sha256).digest()

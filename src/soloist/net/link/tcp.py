@@ -190,7 +190,7 @@ class TcpTransport:
                 peer.dialling.cancel()
                 peer.dialling = None
         gone = [peer for peer in self.peers.values() if not (peer.dialling or peer.connection)]
-        for peer in gone[: len(gone) - MOST_GONE]:
+        for peer in gone[: max(0, len(gone) - MOST_GONE)]:
             del self.peers[peer.name]
 
     def failures(self) -> dict[str, str]:

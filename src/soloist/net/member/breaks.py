@@ -83,7 +83,7 @@ class Pleas:
         return tuple(sorted({each for breaking, _ in self._open for each in breaking.evictions}))
 
     def see(self, view: View) -> None:
-        """A view has begun here."""
+        """There is a later view, whether or not we are in it."""
         for breaking, then in list(self._open):
             breaking.see(view)
             if breaking.done(view):

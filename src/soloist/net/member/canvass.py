@@ -11,9 +11,10 @@ import random
 from soloist.core import Message
 from soloist.net.member.hearing import Hearing
 from soloist.net.member.parcel import node_of
-from soloist.net.member.wish import Wish
+from soloist.net.member.wish import Wish, unwise
 from soloist.views import Algorithm, Ballot, Proposer, View, Voter
 from soloist.views.messages import Decided, Stored
+from soloist.views.proposer import VoterChange
 
 RANK_SECONDS = 0.15
 """How much longer each further voter waits before it proposes, too."""
@@ -77,7 +78,7 @@ class Canvass:
     def _propose(self, voter: Voter | None, view: View, me: str) -> None:
         ballot = voter.file.ballot if voter else None
         self.round = max(self.round, ballot.round if ballot else 0) + 1
-        change = self.wish.change if self.wish and not self.wish.fulfilled(view) else None
+        change = self._wanted(voter, view)
         self.proposer = Proposer(
             view=view,
             ballot=Ballot(self.round, me),
@@ -96,8 +97,27 @@ class Canvass:
         waited = now - self.since >= proposer.view.lease.length
         return waited or all(each in here for each in proposer.view.incarnations - out)
 
-    def pursue(self, wish: Wish | None) -> None:
-        self.wish = wish
+    def _wanted(self, voter: Voter | None, view: View) -> VoterChange | None:
+        """What somebody asked for and is not so yet. Looked at again: others may have gone since, or changed voters, too."""
+        wish = self.wish
+        if wish is None or wish.fulfilled(view):
+            return None
+        files = {*self.hearing.files.values(), voter.file.voter if voter else ""}
+        if why := unwise(wish.change, view, files):
+            self.wish = None
+            wish.then(why)
+            return None
+        return wish.change
+
+    def pursue(self, wish: Wish) -> None:
+        if self.wish:
+            wish.then("another change of voters is under way; they change one at a time")
+        else:
+            self.wish = wish
+
+    def give_up(self, wish: Wish) -> None:
+        if self.wish is wish:
+            self.wish = None
 
     def see_to_wish(self, view: View | None) -> list[tuple[str, Decided]]:
         """Once it is so: the voters who are to say that they know, and what."""
@@ -112,7 +132,7 @@ class Canvass:
             self.proposer.receive(sender, message)
         if isinstance(message, Stored) and view and self.wish and self.wish.heard(message, view):
             wish, self.wish = self.wish, None
-            wish.then()
+            wish.then("")
 
     def press(self) -> None:
         """Say it again: what was said may be lost."""

@@ -290,6 +290,8 @@ class Council:
         if view and (self.known is None or view.epoch > self.known.epoch):
             self.unleased_since = self.clock() if self.known is None else self.unleased_since
             self.known = view
+            if self.me not in view.incarnations:  # else once it has begun here
+                self.pleas.see(view)
             self.events.learned(view)
 
     def _note_lease(self, valid: bool) -> None:
@@ -322,7 +324,7 @@ class Council:
         parcel = decode_parcel(body)
         if parcel.incarnation != self.hearing.incarnations.get(peer):
             raise ProtocolError(f"{peer} speaks as another incarnation than it was met as")
-        self.hearing.heard(peer, parcel.hears, self.clock())
+        self.hearing.heard(peer, parcel.hears, self.clock(), parcel.voter)
         self.editions.compare(peer, parcel, self.voter)
         if not (self.hearing.heard_by[peer] and peer in self.hearing.told):  # not only with the next renewal
             self._parcels.setdefault(peer, [])

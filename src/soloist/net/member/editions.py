@@ -5,8 +5,8 @@ amount that is drawn. Peers remember the highest that they have seen of each vot
 edition that the file had when it was read, or one of those since; if it is neither, that edition was made in another run,
 of which this file knows nothing. If nothing was stored since the copy was taken, it is no older than the original.
 
-Until a majority has said what they have seen nothing is answered that binds a voter. Peers that were started again since have
-forgotten it: where all were, nobody finds out.
+Until a majority, itself included, has said what it has seen, nothing is answered that binds a voter. It is a net, no proof: peers that
+were started again since have forgotten it, and those that have not heard of the newer editions cannot tell.
 """
 
 from __future__ import annotations

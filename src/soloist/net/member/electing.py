@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from soloist.core import UsageError
 from soloist.net.errors import NoQuorum
@@ -22,19 +23,28 @@ async def change_voters(beginning: Beginning, kind: Kind, name: str) -> int:
         raise UsageError(f"{beginning.who.engine} decides who is a member here: no node votes")
     roster, council = beginning.roster, beginning.council
     change = planned(roster, beginning.who, council.pulse.peers(), kind, name)
-    if council.canvass.wish:
-        raise UsageError("another change of voters is under way; they change one at a time")
-    done = asyncio.Event()
     loop = asyncio.get_running_loop()
-    wish = Wish(change, lambda: loop.call_soon_threadsafe(done.set))
+    answer: asyncio.Future[str] = loop.create_future()
+
+    def then(why: str) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(_settle, answer, why)
+
+    wish = Wish(change, then)
     council.do(lambda: council.canvass.pursue(wish))
     try:
         async with asyncio.timeout(CHANGE_SECONDS):
-            await done.wait()
+            if why := await answer:
+                raise UsageError(why)
     except TimeoutError:
         raise NoQuorum(
             f"no majority has agreed within {CHANGE_SECONDS:g} s; it may still do so: see `soloist members`"
         ) from None
     finally:
-        council.do(lambda: council.canvass.pursue(None))
+        council.do(lambda: council.canvass.give_up(wish))
     return roster.view.epoch if roster.view else 0
+
+
+def _settle(answer: asyncio.Future[str], why: str) -> None:
+    if not answer.done():
+        answer.set_result(why)

@@ -16,6 +16,8 @@ class Hearing:
         """When each of them last said something."""
         self.heard_by: dict[str, bool] = {}
         """Whether each of them says that it hears us."""
+        self.files: dict[str, str] = {}
+        """The vote files of those of them that vote, as they say."""
         self.told: set[str] = set()
         """Peers that know that we hear them."""
         self.fellows: dict[str, float] = {}
@@ -23,9 +25,10 @@ class Hearing:
         self.left_out: tuple[View, float] | None = None
         """The view that we were left out of, and when."""
 
-    def heard(self, peer: str, hears: list[str], now: float) -> None:
+    def heard(self, peer: str, hears: list[str], now: float, file: str = "") -> None:
         self.heard_at[peer] = now
         self.heard_by[peer] = self.name in hears
+        self.files[peer] = file
 
     def meet(self, peer: str, incarnation: str) -> None:
         self.lost(peer)
@@ -36,6 +39,7 @@ class Hearing:
         self.told.discard(peer)
         self.incarnations.pop(peer, None)
         self.heard_by.pop(peer, None)
+        self.files.pop(peer, None)
 
     def begin(self, view: View, now: float) -> None:
         """We are in that view."""

@@ -235,6 +235,8 @@ class Membership(Beginning):
         self.who = msgspec.structs.replace(self.who, epoch=max(view.epoch, self.who.epoch))
         self.joining = not self.open
         if self.roster.told.voter_only:
+            self.who = bound(self.who, view)  # so that it lets in nobody whom all members would refuse
+            self.run(())
             self.board.look_on(view)
             self._forget()
 

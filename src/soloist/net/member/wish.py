@@ -6,7 +6,7 @@ switched off, only when a majority of the new voters has stored the view (rule P
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Literal
 
 from soloist.core import UsageError
@@ -23,7 +23,8 @@ Kind = Literal["add", "remove"]
 class Wish:
     """One such change, as a council pursues it."""
 
-    def __init__(self, change: VoterChange, then: Callable[[], object]) -> None:
+    def __init__(self, change: VoterChange, then: Callable[[str], object]) -> None:
+        """`then` is called once it is done, with nothing; or with the reason why it will not be."""
         self.change, self.then = change, then
         self.epoch: int | None = None
         """Of the first view in which it is so."""
@@ -46,15 +47,25 @@ def planned(roster: Roster, mine: Who, heard: set[str], kind: Kind, name: str) -
         raise UsageError("the cluster has not begun: its first voters are those of `peers`")
     whos = {**{each: who for each, who in roster.met.items() if each in heard}, mine.node: mine}
     change = _added(view, whos, name) if kind == "add" else _removed(view, whos, name)
-    files = {who.voter for who in whos.values()}
-    voters = change.applied(view.voters)
-    count, majority = sum(voter in files for voter in voters), len(voters) // 2 + 1
-    if count < majority:
-        raise UsageError(
-            f"of the {len(voters)} voters that there would be {count} are heard, and {majority} are needed: "
-            "nobody would be let in any more"
-        )
+    if why := unwise(change, view, {who.voter for who in whos.values()}):
+        raise UsageError(why)
     return change
+
+
+def unwise(change: VoterChange, view: View, files: Collection[str]) -> str:
+    """Why nobody would be let in any more, if only these vote files are heard; nothing if somebody would."""
+    try:
+        voters = change.applied(view.voters)
+    except UsageError as error:
+        return str(error)
+    heard = {*files, change.voter} if change.kind == "add" else files
+    count, majority = sum(voter in heard for voter in voters), len(voters) // 2 + 1
+    if count >= majority:
+        return ""
+    return (
+        f"of the {len(voters)} voters that there would be {count} are heard, and {majority} are needed: "
+        "nobody would be let in any more"
+    )
 
 
 def _added(view: View, whos: dict[str, Who], name: str) -> VoterChange:

@@ -44,6 +44,14 @@ def test_nothing_is_done_without_a_reason() -> None:
     assert patient(snapshot(*map(member, ALL), of=view(*ALL)), A, seconds=1000) is None
 
 
+def test_the_first_view_is_above_what_anybody_knows_of() -> None:
+    """Somebody who is not heard yet may have been a member before etcd lost its keys."""
+    old = Entry(B, origin=fence(EPOCH, 9))
+    found = patient(snapshot(Entry(A, origin=fence(3, 1)), old), A, heard=set())
+    assert isinstance(found, Decide)
+    assert (found.view.members, found.view.origin) == ((A,), fence(EPOCH, 9))
+
+
 def test_first_all_are_asked_to_wedge_and_then_the_holders_are_carried_over() -> None:
     gone = snapshot(member(A), member(B), of=view(*ALL))
     assert patient(gone, A) == Mark(EPOCH + 1)

@@ -72,7 +72,8 @@ class Chair:
                 None  # there was a view, which somebody has removed, and its members may hold something yet
             )
         joiners = [entry for each, entry in at.entries.items() if each in here]
-        epoch, counter = divmod(max(entry.origin for entry in joiners), 1 << COUNTER_BITS)
+        origin = max(entry.origin for entry in at.entries.values())  # of those we do not hear, too
+        epoch, counter = divmod(origin, 1 << COUNTER_BITS)
         members = tuple({entry.node.name: entry.node for entry in joiners}.values())  # of each name one
         return Decide(
             View(

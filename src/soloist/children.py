@@ -22,16 +22,29 @@ PR_SET_PDEATHSIG = 1
 
 @contextmanager
 def deaf() -> Iterator[None]:
-    """Put Ctrl-C off. A process that is started meanwhile never hears it: not even before `obey_parent`."""
+    """Put Ctrl-C off. A process that is started meanwhile never hears it: not even before `obey_parent`.
+
+    A mask is what children inherit, but it keeps nothing from us: if we have other threads, one of these is told, and our
+    handler runs here all the same, perhaps between starting a process and telling it what to do.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     resource_tracker.ensure_running()  # it is started with the first child, and lets Ctrl-C through again then
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    handler = signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread() and callable(handler)
+    heard: list[int] = []
     try:
+        if ours:
+            signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
         yield
     finally:
+        if ours:
+            signal.signal(signal.SIGINT, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
 def obey_parent() -> None:

@@ -18,6 +18,8 @@ from soloist.views.proposer import VoterChange
 
 RANK_SECONDS = 0.15
 """How much longer each further voter waits before it proposes, too."""
+MOST_DOUBTS = 3
+"""Tries, before a change of voters that would leave too few of them is given up."""
 PATIENT_BEATS = 6
 """After so many beats without a decision a proposer tries a higher ballot."""
 
@@ -104,8 +106,10 @@ class Canvass:
             return None
         files = {*self.hearing.files.values(), voter.file.voter if voter else ""}
         if why := unwise(wish.change, view, files):
-            self.wish = None
-            wish.then(why)
+            wish.doubts += 1  # who votes may not have said so yet: the poll asks
+            if wish.doubts == MOST_DOUBTS:
+                self.wish = None
+                wish.then(why)
             return None
         return wish.change
 

@@ -28,6 +28,8 @@ class Wish:
         self.change, self.then = change, then
         self.epoch: int | None = None
         """Of the first view in which it is so."""
+        self.doubts = 0
+        """Tries at which it would have left too few voters that are heard."""
         self._stored: set[str] = set()
 
     def fulfilled(self, view: View) -> bool:

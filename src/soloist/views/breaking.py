@@ -32,10 +32,16 @@ class Breaking(msgspec.Struct, kw_only=True):
 
     def see(self, view: View) -> None:
         """A view after `since`, which itself tells only of what was before."""
-        self.held |= {hold for hold in (*view.broken, *view.holders) if evicted(hold, self.evictions)}
+        known = (*view.broken, *_held(view))
+        self.held |= {hold for hold in known if evicted(hold, self.evictions)}
 
     def done(self, view: View) -> bool:
         """Whether nobody has such a hold in this view: who is in it has lost it, and who is not was out-waited."""
         return view.epoch > self.since.epoch and not any(
-            evicted(hold, self.evictions) for hold in view.holders
+            evicted(hold, self.evictions) for hold in _held(view)
         )
+
+
+def _held(view: View) -> tuple[Holder, ...]:
+    """By members, and for those who are lost."""
+    return (*view.holders, *(each.hold for each in view.withheld))

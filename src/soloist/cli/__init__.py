@@ -35,7 +35,7 @@ COMMANDS = {
     "join": "members",
     "leave": "members",
     "init": "members",
-    "keys": "cluster",
+    "keys": "keys",
     "bench": "bench",
 }
 """Each command, and the module that it is a function of."""

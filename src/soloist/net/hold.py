@@ -174,6 +174,14 @@ class Hold:
         else:
             node.table.forget(self)
 
+    def abandon(self, why: str) -> None:
+        """Whoever held it is gone and did not release it. That is a release, unless it is registered."""
+        if self._lock.delay is None:
+            self.release_now()
+            return
+        for fence in self.fences:
+            self.node.board.lose(self.key[0], fence, why)
+
     def _leave_to_the_others(self) -> None:
         """There are more holds of this grant: with the last of them it ends."""
         self._tickets[0].shares -= 1

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 
+from soloist.net.arguments import OnHolderLoss
 from soloist.net.errand import Errand
 from soloist.net.errors import NodeClosed
 from soloist.net.link.security import TLS
@@ -155,8 +156,18 @@ class SyncNode:
         note: str | None = None,
         on_lost: OnLost | None = None,
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> SyncLock:
-        lock = self.node.lock(name, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold)
+        lock = self.node.lock(
+            name,
+            timeout=timeout,
+            note=note,
+            on_lost="flag",
+            max_hold=max_hold,
+            on_holder_loss=on_holder_loss,
+            lock_delay=lock_delay,
+        )
         return SyncLock(self, lock, on_lost)
 
     def rlock(
@@ -167,8 +178,18 @@ class SyncNode:
         note: str | None = None,
         on_lost: OnLost | None = None,
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> SyncLock:
-        lock = self.node.rlock(name, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold)
+        lock = self.node.rlock(
+            name,
+            timeout=timeout,
+            note=note,
+            on_lost="flag",
+            max_hold=max_hold,
+            on_holder_loss=on_holder_loss,
+            lock_delay=lock_delay,
+        )
         return SyncLock(self, lock, on_lost)
 
     def semaphore(
@@ -181,9 +202,19 @@ class SyncNode:
         note: str | None = None,
         on_lost: OnLost | None = None,
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> SyncLock:
         semaphore = self.node.semaphore(
-            name, value, permits=permits, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold
+            name,
+            value,
+            permits=permits,
+            timeout=timeout,
+            note=note,
+            on_lost="flag",
+            max_hold=max_hold,
+            on_holder_loss=on_holder_loss,
+            lock_delay=lock_delay,
         )
         return SyncLock(self, semaphore, on_lost)
 
@@ -194,8 +225,18 @@ class SyncNode:
         note: str | None = None,
         on_lost: OnLost | None = None,
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> SyncLocks:
-        locks = self.node.locks(*names, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold)
+        locks = self.node.locks(
+            *names,
+            timeout=timeout,
+            note=note,
+            on_lost="flag",
+            max_hold=max_hold,
+            on_holder_loss=on_holder_loss,
+            lock_delay=lock_delay,
+        )
         return SyncLocks(self, locks, on_lost)
 
     def break_lock(self, name: str, timeout: float | None = None) -> Broken:

@@ -10,7 +10,7 @@ from soloist.views import Lease
 REGISTERED = (
     Setting(
         name="registered",
-        says="3 voters, registered holds, a crash with proof, a rival ballot; who is lost is not got past",
+        says="3 voters, registered holds, a crash with proof at any point of it",
         voters=THREE,
         delay=inf,
         crashes=1,
@@ -20,6 +20,7 @@ REGISTERED = (
         entries=(1, 1),
         renewals="none",
         passing=False,
+        size="large",
     ),
     Setting(
         name="registered-silent",
@@ -69,14 +70,13 @@ REGISTERED = (
     ),
     Setting(
         name="delayed-drift",
-        says="3 voters, a registered hold with a delay of 3, clocks go on by 1 or 2 in a tick of 1.5, 3 ticks",
-        voters=THREE,
-        delay=3,
+        says="1 voter, a registered hold with a delay of 2, clocks go on by 1 or 2 in a tick of 1.5, 2 ticks",
+        delay=2,
         lease=Lease(12, 1 / 3),
         rates=(1, 2),
         crashes=1,
         proof=True,
-        ticks=3,
+        ticks=2,
         ballots=2,
         tries=1,
         epochs=3,
@@ -84,6 +84,5 @@ REGISTERED = (
         entries=(0, 1),
         renewals="none",
         passing=False,
-        size="large",
     ),
 )

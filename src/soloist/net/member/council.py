@@ -28,7 +28,8 @@ from soloist.net.member.joining import joining_requests, say_farewell
 from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
-from soloist.views import Activate, Dropped, Effect, Lost, Member, Node, Send, Store, View, Voter
+from soloist.views import Member, Node, View, Voter
+from soloist.views.effects import Activate, Discharged, Dropped, Effect, Entitled, Lost, Send, Store
 from soloist.views.messages import Bye, Dead, Decided, Fetch
 
 log = logging.getLogger("soloist.net")
@@ -222,6 +223,8 @@ class Council:
                     self._activated(view)
                 case Lost(hold, broken):
                     self.events.lost(hold.lock, hold.fence, broken)
+                case Entitled(hold) | Discharged(hold):
+                    self.events.heard_of(hold)
                 case Dropped(view):
                     log.warning("%s was left out of epoch %d", self.name, view.epoch)
                     self.hearing.left_out = view, self.clock()

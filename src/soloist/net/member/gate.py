@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from soloist.net.engine.ticket import Ticket
 from soloist.net.member.clock import Clock
-from soloist.views import Holder, Member
+from soloist.views import Holder, Member, Registration
 
 CLOSED = -2
 """No epoch is this one, and neither is that of a member without a view."""
@@ -71,16 +71,55 @@ class Gate:
         """The hold has ended; if it was no longer good then, the ticket says so."""
         slot = 0 if capacity == 1 else place(ticket)
         with self.mutex:
-            if epoch == self._open:
+            if epoch == self._open and not ticket.registration:
                 if self._holds.pop((lock, slot), None) is None or self.clock() >= self._ends:
                     ticket.lost = True
                 return True
             now = self.clock()
-            if not self.member.holding(lock, slot, now):
+            if not self.member.valid(now) or (lock, slot) not in self.member.holds:
                 ticket.lost = True
             self.member.release(lock, slot, now)
-        self._drain()  # what was reported is so no more
-        return False
+        self._drain()  # what was reported is so no more, or voters are to be told
+        return epoch == self._open
+
+    # Registered holds.
+
+    def register(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> Holder | None:
+        """M8: voters are asked to store it."""
+        hold = Holder(lock, self._me, ticket.fence, 0 if capacity == 1 else place(ticket), capacity)
+        assert ticket.delay is not None
+        with self.mutex:
+            if epoch != self._open:
+                return None
+            asked = self.member.register(
+                Registration(hold, self.member.node.name, ticket.delay), self.clock()
+            )
+        self._drain()
+        return hold if asked else None
+
+    def begin(self, epoch: int, ticket: Ticket) -> bool:
+        """M3 and M8, as `Member.enter`."""
+        hold = ticket.registration
+        assert hold
+        with self.mutex:
+            return epoch == self._open and self.member.enter(
+                hold.lock, hold.slot, hold.fence, self.clock(), hold.size
+            )
+
+    def forgo(self, ticket: Ticket) -> None:
+        assert ticket.registration
+        with self.mutex:
+            self.member.strike(ticket.registration)
+        self._drain()
+
+    def abandon(self, ticket: Ticket) -> None:
+        """Lost, if that is not known yet."""
+        hold = ticket.registration
+        assert hold
+        with self.mutex:
+            if self.member.holds.get((hold.lock, hold.slot)) == hold:
+                self.member.lose(hold)
+        self._drain()
 
     def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
         """M2: whether this hold is good at this moment. Asked without a lease, it is lost for good."""

@@ -173,6 +173,7 @@ class ControlServer:
             protocol=node.table.view.protocol if node.epoch else 0,
             lease=node.lease,
             voters=node.beginning.voters(),
+            withheld=node.withheld(),
         )
 
 
@@ -211,7 +212,7 @@ class Client:
             task.cancel()
         for hold in list(self.holds.values()):
             self._log("%s: %s left while it held %r", hold, level=logging.WARNING)
-            hold.release_now()
+            hold.abandon("its client has ended")
         self.holds.clear()
         self.writer.close()
 
@@ -285,7 +286,14 @@ class Client:
 
     def _lock(self, asked: Acquire) -> Lock:
         if asked.value is None:
-            return self.node.lock(asked.name, timeout=asked.timeout, note=asked.note, on_lost="flag")
+            return self.node.lock(
+                asked.name,
+                timeout=asked.timeout,
+                note=asked.note,
+                on_lost="flag",
+                on_holder_loss=asked.on_holder_loss,
+                lock_delay=asked.lock_delay,
+            )
         return self.node.semaphore(
             asked.name,
             asked.value,
@@ -293,6 +301,8 @@ class Client:
             timeout=asked.timeout,
             note=asked.note,
             on_lost="flag",
+            on_holder_loss=asked.on_holder_loss,
+            lock_delay=asked.lock_delay,
         )
 
     def _granted(self, number: int, hold: Hold) -> None:

@@ -123,33 +123,37 @@ class NeverOver(Voter):
 
 REGISTRATIONS = [
     tooth(
-        "entry before a majority has stored it", "registered", "withheld", 0, kit=Kit(member=EntersTooSoon)
+        "entry before a majority has stored it", "registered", "withheld", 19, kit=Kit(member=EntersTooSoon)
     ),
     tooth(
         "struck off before it is released",
         "registered",
         "withheld",
-        0,
+        18,
         kit=Kit(member=StruckOffAtOnce),
         voters=("1",),
     ),
-    tooth("loss taken for a release", "registered-silent", "withheld", 0, kit=Kit(member=LossNotReported)),
+    tooth("loss taken for a release", "registered-silent", "withheld", 26, kit=Kit(member=LossNotReported)),
     tooth(
         "forgotten at a change",
         "registered",
         "withheld",
-        0,
+        17,
         kit=Kit(proposer=ForgottenAtAChange),
         voters=("1",),
     ),
     tooth(
-        "forgotten at the change after", "registered-silent", "withheld", 0, kit=Kit(voter=ForgottenAtTheNext)
+        "forgotten at the change after",
+        "registered-silent",
+        "withheld",
+        25,
+        kit=Kit(voter=ForgottenAtTheNext),
     ),
     tooth(
         "stored after a promise",
         "registered",
         "withheld",
-        0,
+        17,
         kit=Kit(voter=StoredAfterPromise),
         voters=("1",),
     ),
@@ -157,18 +161,18 @@ REGISTRATIONS = [
         "said before it is stored",
         "registered-restarts",
         "withheld",
-        0,
+        17,
         kit=Kit(voter=SaidBeforeStored),
         voters=("1",),
     ),
     tooth(
-        "not told with the promise", "registered", "withheld", 0, kit=Kit(voter=NotPromised), voters=("1",)
+        "not told with the promise", "registered", "withheld", 17, kit=Kit(voter=NotPromised), voters=("1",)
     ),
     tooth(
         "delay counted from the last renewal",
         "delayed",
         "withheld",
-        0,
+        22,
         kit=Kit(voter=CountedFromTheLastRenewal),
         restarts=0,
     ),
@@ -176,8 +180,8 @@ REGISTRATIONS = [
         "delay counted by a clock that is fast",
         "delayed-drift",
         "withheld",
-        0,
+        22,
         kit=Kit(voter=CountedByItsOwnClock),
     ),
-    tooth("delay that never ends", "delayed", "progress", 0, every=1, kit=Kit(voter=NeverOver), restarts=0),
+    tooth("delay that never ends", "delayed", "progress", 1, every=1, kit=Kit(voter=NeverOver), restarts=0),
 ]

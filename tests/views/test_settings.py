@@ -35,6 +35,11 @@ STATES = {
     "breaks-three": 49_144,
     "breaks-unheard": 1_504,
     "deaf": 1_282,
+    "registered": 523_882,
+    "registered-silent": 173_242,
+    "registered-restarts": 3_984_028,
+    "delayed": 55_627,
+    "delayed-drift": 69_752,
 }
 
 

@@ -11,6 +11,7 @@ import operator
 from typing import Literal
 
 from soloist.core import UsageError
+from soloist.views import FOR_GOOD
 
 OnHolderLoss = Literal["release", "hold"]
 LONGEST = 1000
@@ -84,11 +85,11 @@ def check_max_hold(seconds: float | None) -> float | None:
 
 
 def check_loss(on_holder_loss: OnHolderLoss, lock_delay: float | None) -> float | None:
-    """For how long nobody gets in after the holder was lost, in seconds; infinity: until it is broken; None: at once."""
+    """For how long nobody gets in after the holder was lost, in seconds; `FOR_GOOD`: until it is broken; None: at once."""
     if on_holder_loss not in ("release", "hold"):
         raise UsageError(f"on_holder_loss must be 'release' or 'hold', not {_shown(on_holder_loss)}")
     if lock_delay is None:
-        return math.inf if on_holder_loss == "hold" else None
+        return FOR_GOOD if on_holder_loss == "hold" else None
     number = isinstance(lock_delay, int | float) and not isinstance(lock_delay, bool)
     if not number or not 0 <= lock_delay < FOREVER:
         raise UsageError(

@@ -16,6 +16,7 @@ from soloist.views.ledger import Ledger
 from soloist.views.member import Mail, Member
 from soloist.views.proposer import Proposer, VoterChange
 from soloist.views.view import (
+    FOR_GOOD,
     Algorithm,
     Ballot,
     Eviction,
@@ -30,6 +31,7 @@ from soloist.views.view import (
 from soloist.views.voter import Voter
 
 __all__ = [
+    "FOR_GOOD",
     "Activate",
     "Algorithm",
     "Ballot",

@@ -25,7 +25,9 @@ class Breaking(msgspec.Struct, kw_only=True):
     @classmethod
     def of(cls, locks: tuple[str, ...], view: View) -> Breaking:
         below = fence(view.epoch + 1, 0)
-        return cls(evictions=tuple(Eviction(lock, below) for lock in locks), since=view)
+        evictions = tuple(Eviction(lock, below) for lock in locks)
+        lost = {each.hold for each in view.withheld if evicted(each.hold, evictions)}
+        return cls(evictions=evictions, since=view, held=lost)
 
     def ask(self, view: View) -> Break:
         return Break(view.epoch, self.evictions)

@@ -13,7 +13,7 @@ import msgspec
 
 from soloist.core import Message
 from soloist.views.messages import Break, Register, Strike
-from soloist.views.view import NOBODY, Holder, Registration, View, VoterId
+from soloist.views.view import LOSS, Holder, Registration, View, VoterId
 
 
 class Ledger(msgspec.Struct, kw_only=True):
@@ -97,4 +97,4 @@ class Ledger(msgspec.Struct, kw_only=True):
         unseen = set(self.lost).difference(each.hold for each in view.withheld)
         said: list[Message] = [Register(view.epoch, each) for each in self.asked]
         said += [Strike(view.epoch, hold) for hold in self.striking]
-        return [*said, Break(view.epoch, (NOBODY,))] if unseen else said
+        return [*said, Break(view.epoch, (LOSS,))] if unseen else said

@@ -17,6 +17,8 @@ VoterId = str
 """One vote file: a voter that has lost its disk comes back under another id."""
 
 COUNTER_BITS = 40
+FOR_GOOD = 1e12
+"""Seconds: a delay that never ends. Infinity would not come back from a vote file, which is JSON."""
 
 
 def fence(epoch: int, counter: int) -> int:
@@ -57,7 +59,7 @@ class Registration(msgspec.Struct, frozen=True, array_like=True, order=True):
     node: str
     """The name of the holder's node."""
     delay: float
-    """Seconds for which nobody else gets in after the loss was decided; infinity: until somebody breaks the lock."""
+    """Seconds for which nobody else gets in after the loss was decided; `FOR_GOOD`: until somebody breaks the lock."""
 
 
 class Eviction(msgspec.Struct, frozen=True, array_like=True, order=True):
@@ -72,6 +74,8 @@ class Eviction(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 NOBODY = Eviction("", 0)
 """Hits no hold: it asks for the next view for its own sake."""
+LOSS = Eviction("", -1)
+"""As well: a registered hold is lost, and nobody but its member knows."""
 
 
 def evicted(hold: Holder, evictions: Iterable[Eviction]) -> bool:
@@ -152,7 +156,8 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     @property
     def withheld(self) -> tuple[Registration, ...]:
         """Those whose holders are lost: in this epoch nobody gets in where they were."""
-        return tuple(each for each in self.registered if each.hold not in self.holders)
+        held = set(self.holders) if self.registered else ()
+        return tuple(each for each in self.registered if each.hold not in held)
 
     @property
     def origin(self) -> int:

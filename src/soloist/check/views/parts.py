@@ -7,14 +7,13 @@ this changes nothing that can be seen.
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any, TypeVar
 
 import msgspec
 
 from soloist.check.views.site import Site
 from soloist.core import Message
-from soloist.views import Ledger, Member, Proposer, View, Voter
+from soloist.views import FOR_GOOD, Ledger, Member, Proposer, View, Voter
 from soloist.views.messages import (
     Accept,
     Accepted,
@@ -98,7 +97,7 @@ def later_voter(voter: Voter, by: int) -> None:
         unheard = None if heard.unheard is None else max(heard.unheard - by, -lease.length)
         voter.heard[inc] = Heard(heard.number, max(heard.time - by, -lease.at_voter), heard.echo, unheard)
     for each in voter.view.withheld:
-        if each.delay < inf:
+        if each.delay < FOR_GOOD:
             limit = -each.delay * (1 + lease.drift)
             voter.since[each.hold] = max(voter.since[each.hold] - by, limit)
 

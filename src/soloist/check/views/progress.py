@@ -6,14 +6,13 @@ enter. Nothing is lost any more, and clocks go on at the same rate.
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any
 
 from soloist.check.views.book import Letter
 from soloist.check.views.model import Model
 from soloist.check.views.parts import copied, later_site, later_voter
 from soloist.check.views.site import LOCK, Site, Token
-from soloist.views import Ballot, Node, Proposer, Send, View, Voter
+from soloist.views import FOR_GOOD, Ballot, Node, Proposer, Send, View, Voter
 from soloist.views.messages import Dead, Prepare, Report
 from soloist.views.view import evicted, ordered
 
@@ -112,7 +111,7 @@ class Calm:
         self.age += 1
         newest = self.newest()
         wishes = [self.model.breaking] if self.model.setting.breakers else []
-        if any(each.delay == inf for each in newest.withheld):  # somebody has looked, and has it broken
+        if any(each.delay == FOR_GOOD for each in newest.withheld):  # somebody has looked, and has it broken
             wishes.append(self.model.kit.breaking.of((LOCK,), newest))
         self.letters += [Letter(voter, "", wish.ask(newest)) for wish in wishes for voter in self.voters]
         proposer = self.proposer

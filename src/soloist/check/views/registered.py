@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from math import inf
-
 from soloist.check.views.setting import THREE, Setting
-from soloist.views import Lease
+from soloist.views import FOR_GOOD, Lease
 
 REGISTERED = (
     Setting(
         name="registered",
         says="3 voters, registered holds, a crash with proof at any point of it",
         voters=THREE,
-        delay=inf,
+        delay=FOR_GOOD,
         crashes=1,
         proof=True,
         ticks=0,
@@ -25,7 +23,7 @@ REGISTERED = (
     Setting(
         name="registered-silent",
         says="1 voter, registered holds, a crash without proof or a lease that is over, 3 epochs, 2 ticks",
-        delay=inf,
+        delay=FOR_GOOD,
         lease=Lease(1, 0),
         crashes=1,
         ticks=2,
@@ -39,7 +37,7 @@ REGISTERED = (
         name="registered-restarts",
         says="3 voters, one restarts at any point of any step; registered holds, a crash with proof",
         voters=THREE,
-        delay=inf,
+        delay=FOR_GOOD,
         crashes=1,
         proof=True,
         restarts=1,

@@ -79,5 +79,5 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     passing: bool = True
     """Whether the token is handed over by messages."""
     delay: float | None = None
-    """With which holds are registered before they begin; infinity: for good. None: they are not registered."""
+    """With which holds are registered before they begin; `FOR_GOOD`: for good. None: they are not registered."""
     size: Literal["small", "large"] = "small"

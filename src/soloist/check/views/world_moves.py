@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from math import inf
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ import msgspec
 from soloist.check.views.book import ABLE, HELD, LAST, OPEN, Book
 from soloist.check.views.parts import World, copied, later_site, later_voter
 from soloist.check.views.site import LOCK, Site
-from soloist.views import Holder, Voter
+from soloist.views import FOR_GOOD, Holder, Voter
 from soloist.views.view import evicted
 
 
@@ -86,7 +85,7 @@ class WorldMoves(Book):
                 broken = Holder(LOCK, "", standing)
                 if self.setting.breakers and evicted(broken, self.breaking.evictions) and not holds:
                     return replace(after, standing=0, waited=None)
-            case ("tick",) if before.waited is not None and delay < inf:
+            case ("tick",) if before.waited is not None and delay < FOR_GOOD:
                 passed = before.waited + sum(self.setting.rates) / len(self.setting.rates)
                 return replace(after, waited=min(passed, delay))
         return after

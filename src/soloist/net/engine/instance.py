@@ -210,7 +210,11 @@ class Instance:
     def fail(self, error: Exception) -> None:
         """Nobody here will ever be let in: tell them, and whoever comes later."""
         self.broken = error
-        for ticket in self.stop():
+        told = registering.callers(self)
+        for ticket in list(self.registering.values()):
+            registering.forgo(self, ticket)
+        self.stop()
+        for ticket in told:
             ticket.gone, ticket.error = True, error
             self._rouse(ticket)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import inf
 
 from soloist.net.link.wire import LockState
-from soloist.views import Registration
+from soloist.views import FOR_GOOD, Registration
 
 
 def by_lock(withheld: Iterable[Registration]) -> dict[str, list[Registration]]:
@@ -19,7 +18,7 @@ def by_lock(withheld: Iterable[Registration]) -> dict[str, list[Registration]]:
 def fate(each: Registration) -> str:
     """When somebody else gets in."""
     name = each.hold.lock.partition(":")[2]
-    if each.delay == inf:
+    if each.delay == FOR_GOOD:
         return f"`soloist break {name}` frees it"
     return f"its lock_delay of {each.delay:g} s has not passed since the loss was decided"
 

@@ -141,7 +141,8 @@ def _settle(answer: asyncio.Future[Broken], found: Broken) -> None:
 
 
 def broken(name: str, breaking: Breaking, view: View) -> Broken:
-    nodes = {node.incarnation: node.name for node in (*breaking.since.members, *view.members)}
+    nodes = {each.hold.incarnation: each.node for each in breaking.since.registered}
+    nodes |= {node.incarnation: node.name for node in (*breaking.since.members, *view.members)}
     held = [
         Taken(nodes.get(hold.incarnation, "?"), hold.fence, hold.lock.partition(":")[0])
         for hold in sorted(breaking.held)

@@ -245,6 +245,49 @@ def test_a_lease_that_is_over_is_a_loss() -> None:
     run(main())
 
 
+def test_without_a_majority_nobody_is_let_in_and_a_release_waits_for_nothing() -> None:
+    async def main() -> None:
+        async with memory_cluster("abc", lease=FOR_EVER) as (a, b, c):
+            hold = await a.lock("x", on_holder_loss="hold").acquire_or_raise(60)
+            await crash(b)
+            await crash(c)
+            assert await a.lock("y", on_holder_loss="hold").acquire(timeout=0.05) is None
+            async with asyncio.timeout(60):
+                await hold.release()
+            assert hold.why == ""
+            assert await a.lock("x", on_holder_loss="hold").acquire(timeout=0.05) is None
+
+    run(main())
+
+
+def test_many_take_it_in_different_ways_while_views_change() -> None:
+    async def main() -> None:
+        async with memory_cluster("abcd", lease=FOR_EVER, voters=["a", "b", "c"]) as nodes:
+            inside, fences = 0, list[int]()
+
+            async def take(node: Node, number: int) -> None:
+                nonlocal inside
+                ways: list[dict[str, Any]] = [{}, {"on_holder_loss": "hold"}, {"lock_delay": 3}]
+                for _ in range(3):
+                    async with node.lock("x", timeout=60, **ways[number % 3]) as hold:
+                        inside += 1
+                        assert inside == 1
+                        await asyncio.sleep(0.001)
+                        fences.append(hold.fence)
+                        inside -= 1
+
+            tasks = [asyncio.create_task(take(node, i)) for node in nodes[:3] for i in range(4)]
+            await eventually(lambda: len(fences) > 5, "some have been in")
+            await nodes[3].close()
+            await nodes[0].break_lock("nobody's", timeout=60)
+            await asyncio.gather(*tasks)
+            assert len(fences) == 36
+            assert fences == sorted(set(fences))
+            await eventually(lambda: not any(map(stored, nodes[:3])), "nothing is registered")
+
+    run(main())
+
+
 def test_the_other_ways_to_take_it() -> None:
     async def main() -> None:
         async with memory_cluster("abc", lease=FOR_EVER) as (a, b, c):

@@ -50,7 +50,7 @@ class Hold:
         """Made by whoever asks, so that little is left to do between the grant and the entry; then it `begins`."""
         self.name = lock.name
         self.note = lock.note
-        self._lock = lock
+        self.lock = lock
         node = self.node = lock.node
         task = self._task = asyncio.current_task(node.loop)  # found faster if the loop is told
         if task is None or get_ident() != node.thread:
@@ -74,8 +74,8 @@ class Hold:
             node.holds[lock].append(self)
         else:
             node.holds[lock] = [self]
-        if self._lock.max_hold is not None:
-            self._limit = Limit(self, self._lock.max_hold)
+        if self.lock.max_hold is not None:
+            self._limit = Limit(self, self.lock.max_hold)
         return self
 
     def joins(self, other: Hold) -> Self:
@@ -84,8 +84,8 @@ class Hold:
         self._tickets[0].shares += 1
         self.first = other.first or other
         self.node.holds[self.key[0]].append(self)
-        if self._lock.max_hold is not None:
-            self._limit = Limit(self, self._lock.max_hold)  # from when it was granted first
+        if self.lock.max_hold is not None:
+            self._limit = Limit(self, self.lock.max_hold)  # from when it was granted first
         return self
 
     @property
@@ -121,7 +121,7 @@ class Hold:
         """Whether the lock is held at this moment, by this process (not by the child of a fork)."""
         if self.released or self._why or self.node.forked or (self._limit and self._limit.over):
             return False
-        door, lock = self.node.table.door, self._lock
+        door, lock = self.node.table.door, self.lock
         return door is None or all(
             door.holding(lock.instance_name, lock.capacity, ticket) for ticket in self._tickets
         )
@@ -174,14 +174,6 @@ class Hold:
         else:
             node.table.forget(self)
 
-    def abandon(self, why: str) -> None:
-        """Whoever held it is gone and did not release it. That is a release, unless it is registered."""
-        if self._lock.delay is None:
-            self.release_now()
-            return
-        for fence in self.fences:
-            self.node.board.lose(self.key[0], fence, why)
-
     def _leave_to_the_others(self) -> None:
         """There are more holds of this grant: with the last of them it ends."""
         self._tickets[0].shares -= 1
@@ -203,7 +195,7 @@ class Hold:
             self.node.table.forget(self)
         elsewhere = self._task and self._task is not asyncio.current_task() and not self._task.done()
         running = self._in_body and not self.released
-        if running and self._lock.on_lost == "cancel" and self._task and elsewhere:
+        if running and self.lock.on_lost == "cancel" and self._task and elsewhere:
             self._cancelled_body = True
             self._task.cancel(self._why)
         if self.on_lost:

@@ -22,6 +22,7 @@ from soloist.core import ProtocolError, SoloistError, UsageError
 from soloist.net.errors import AcquireTimeout, NodeClosed
 from soloist.net.link.wire import Frames, LockState, encode, frame
 from soloist.net.lock import OWNER, Hold, Lock
+from soloist.net.losses import abandon
 from soloist.net.member.electing import change_voters
 from soloist.net.node import Node
 from soloist.net.service.dialogue import (
@@ -134,9 +135,8 @@ class ControlServer:
                 await asyncio.wait({task})
 
     def status(self, number: int) -> Status:
-        node, instances = self.node, self.node.instances.values()
+        node, instances, roster = self.node, self.node.instances.values(), self.node.beginning.roster
         connected = node.transport.connected() | {node.name}
-        roster = node.beginning.roster
         known = (roster and roster.roll()) or {
             name: (where, "member") for name, where in sorted(self.addresses.items())
         }
@@ -212,7 +212,7 @@ class Client:
             task.cancel()
         for hold in list(self.holds.values()):
             self._log("%s: %s left while it held %r", hold, level=logging.WARNING)
-            hold.abandon("its client has ended")
+            abandon(hold, "its client has ended")
         self.holds.clear()
         self.writer.close()
 

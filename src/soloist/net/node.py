@@ -33,7 +33,7 @@ from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.transport import MemoryTransport, Transport
 from soloist.net.maker import LockMaker
 from soloist.net.member.beginning import Beginning
-from soloist.net.member.company import company
+from soloist.net.member.company import Asked, company, wanted_lease
 from soloist.net.member.engines import Endpoints, engine
 from soloist.net.member.home import default_directory
 from soloist.net.member.origin import DataDirectory, by_clock, epoch_of
@@ -70,7 +70,7 @@ class Node(Life, LockMaker, Seen):
         algorithm: str | None = None,
         semaphore_algorithm: str | None = None,
         cluster: str = "soloist",
-        lease: float | None = None,
+        lease: Asked = None,
         etcd: Endpoints | None = None,
         tls: TLS | None = None,
         secret: str | bytes | None = None,
@@ -81,7 +81,8 @@ class Node(Life, LockMaker, Seen):
         shortcut: bool = True,
         sentinel: bool = True,
     ) -> None:
-        (terms, begin), in_memory = engine(lease, etcd), isinstance(transport, MemoryTransport)
+        asked = lease if etcd else wanted_lease(lease, peers, join, voters, voter_only)
+        (terms, begin), in_memory = engine(asked, etcd), isinstance(transport, MemoryTransport)
         voting = "etcd" if etcd else "lease" if terms else ""
         told = company(name, peers, join, listen, address, voters, voter_only, voting, in_memory)
         if locality < 0:

@@ -12,15 +12,11 @@ from soloist.core import UsageError
 from soloist.net import AcquireTimeout, LockError, LockLost, Node, NoQuorum, SyncNode
 from soloist.net.engine.ticket import FENCE_BITS
 from soloist.net.member.breaks import Broken, Taken
-from soloist.testing import Do, Worker, Workers, crash, eventually, memory_cluster, memory_nodes, ports
-from tests.net.helpers import run
+from soloist.testing import Do, Worker, Workers, crash, memory_cluster, memory_nodes, ports
+from tests.net.helpers import begun, run
 from tests.net.member.test_survival import LEASE, fence_of
 
 FOR_EVER = 600.0
-
-
-async def begun(*nodes: Node) -> None:
-    await eventually(lambda: all(node.beginning.open for node in nodes), "the cluster has begun")
 
 
 def broken(task: asyncio.Task[Any]) -> str:

@@ -32,6 +32,7 @@ from soloist.algorithms import find
 from soloist.core import UsageError, unknown
 from soloist.core.toml import Document, Keys
 from soloist.net.link.security import TLS, Address, address
+from soloist.net.member.company import Asked
 from soloist.net.member.engines import etcd_lease
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.node import Node
@@ -63,7 +64,7 @@ class _Top(_Settings):
     algorithm: Text | None = None
     semaphore_algorithm: Text | None = None
     locality: Annotated[int, msgspec.Meta(ge=0)] = 1
-    lease: Annotated[float, msgspec.Meta(ge=0.5)] | None = None
+    lease: Annotated[float, msgspec.Meta(ge=0.5)] | str = "none"
     etcd: list[Text] | Table | None = None
     insecure: bool = False
     shortcut: bool = True
@@ -133,8 +134,8 @@ class Config(msgspec.Struct, frozen=True):
     """None: what the others run, or else the usual one."""
     semaphore_algorithm: str | None
     locality: int
-    lease: float | None
-    """Seconds after which a silent member is left out; None: never."""
+    lease: Asked
+    """Seconds after which a silent member is left out; None: never; "auto": as suits the cluster."""
     insecure: bool
     shortcut: bool
     members: dict[str, Member]
@@ -260,9 +261,10 @@ class _Reader:
         if own.listen is not None:
             self._checked(own.listen, (*keys, "listen"), address)
         parts = [key for key in ("join", "voter", "voter_only") if getattr(own, key)]
-        if parts and self.top.lease is None:
+        if parts and self.top.lease == "none":
             self.fail(
-                (*keys, parts[0]), "needs a lease, as in lease = 10: without one nobody comes, goes or votes"
+                (*keys, parts[0]),
+                'needs a lease, as in lease = 10 or "auto": without one nobody comes, goes or votes',
             )
         if own.voter and own.join is not None:
             self.fail(
@@ -337,10 +339,15 @@ class _Reader:
         tls = self._tls(found.tls, (*keys, "tls"), name)
         return self._checked(Etcd(tuple(found.endpoints), tls), keys, Etcd.of)
 
-    def _lease(self) -> float | None:
+    def _lease(self) -> Asked:
+        words: dict[str | float, Asked] = {"auto": "auto", "none": None}
+        said = self.top.lease
+        if isinstance(said, str) and said not in words:
+            self.fail(("lease",), f'should be a number of seconds, "auto" or "none", not {said!r}')
+        lease = words[said] if isinstance(said, str) else said
         if self.top.etcd is not None:
-            self._checked(self.top.lease, ("lease",), etcd_lease)
-        return self.top.lease
+            self._checked(lease, ("lease",), etcd_lease)
+        return lease
 
     def _check_addresses(self, config: Config) -> None:
         seen: dict[str, str] = {}

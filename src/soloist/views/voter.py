@@ -269,7 +269,9 @@ class Voter(msgspec.Struct, kw_only=True):
         if self.votes and self.next_epoch(sender, m.epoch):
             self.say(
                 sender,
-                Polled(self.file.voter, m.epoch, tuple(self.silent(now)), self.promised, self.news()),
+                Polled(
+                    self.file.voter, m.epoch, tuple(self.silent(now)), self.promised, self.news(), m.number
+                ),
             )
 
     def fetch(self, sender: str, m: Fetch, now: float) -> None:

@@ -125,3 +125,19 @@ def test_what_is_wrong_in_a_file(word: str, words: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(FILE.format(lease=word), Path("cluster.toml"))
     assert str(caught.value) == f"cluster.toml:1: lease: {words}"
+
+
+def test_with_etcd_there_is_always_one() -> None:
+    etcd = {"etcd": ["http://127.0.0.1:1"]}
+    with pytest.raises(UsageError, match="with etcd there is always a lease"):
+        Node("a", TWO, lease=None, transport=MemoryHub().transport("a"), **etcd)  # type: ignore[arg-type]
+    text = 'etcd = ["http://127.0.0.1:1"]\n' + FILE.format(lease='"none"')
+    with pytest.raises(UsageError, match=r"cluster.toml:2: lease: with etcd there is always a lease"):
+        parse(text, Path("cluster.toml"))
+
+
+def test_nobody_need_ask_for_it(tmp_path: Path) -> None:
+    assert Node("a", THREE, transport=MemoryHub().transport("a")).lease == USUAL_LEASE
+    assert Node("a", TWO, transport=MemoryHub().transport("a")).lease is None
+    text = FILE.format(lease=0).partition("\n")[2]
+    assert parse(text, tmp_path / "cluster.toml").lease == "auto"

@@ -28,10 +28,10 @@ def engine(lease: Asked, etcd: Endpoints | None) -> tuple[Lease | None, Callable
 
 def etcd_lease(said: Asked) -> Lease:
     """The terms, from what a user says. Etcd waits for the lease and no longer, so drift counts twice at the member."""
-    seconds = USUAL_LEASE if said in ("auto", None) else said
+    seconds = USUAL_LEASE if said == "auto" else said
     lease = check_lease(seconds)
-    assert lease
-    assert isinstance(seconds, int | float)
+    if lease is None or seconds is None:
+        raise UsageError("with etcd there is always a lease: leave lease out, or give it seconds")
     if seconds < LEAST_SECONDS or seconds % 1:
         raise UsageError(
             f"lease must be a whole number of seconds with etcd, {LEAST_SECONDS} or more; not {seconds!r}"

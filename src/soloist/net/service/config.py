@@ -10,9 +10,10 @@
     v = { address = "127.0.0.1:7404", voter_only = true }
     d = { address = "d.example:7400", listen = "0.0.0.0:7400", join = ["a", "b"] }
 
-With a `lease`, nodes vote on who is a member: those with `voter = true`, or else the first seven by name; one that is
-`voter_only` has no locks. A node with `join` is not among those who begin: it asks these to take it in, nodes of this file
-by name, or of another in a table of names and addresses. It may `listen` elsewhere than others find it.
+With a `lease` (seconds, "auto" or "none"), nodes vote on who is a member: those with `voter = true`, or else the first
+seven by name; one that is `voter_only` has no locks. A node with `join` is not among those who begin: it asks these to take
+it in, nodes of this file by name, or of another in a table of names and addresses. It may `listen` elsewhere than others
+find it.
 
 `control`, `data_dir`, `metrics`, `secret_file`, `tls` and `trace` may stand at the top, for all nodes, or with a node, for that
 one. In paths `{name}` is the node's name; relative ones start where the file is. Whatever is wrong is said with
@@ -64,7 +65,7 @@ class _Top(_Settings):
     algorithm: Text | None = None
     semaphore_algorithm: Text | None = None
     locality: Annotated[int, msgspec.Meta(ge=0)] = 1
-    lease: Annotated[float, msgspec.Meta(ge=0.5)] | str = "none"
+    lease: Annotated[float, msgspec.Meta(ge=0.5)] | str = "auto"
     etcd: list[Text] | Table | None = None
     insecure: bool = False
     shortcut: bool = True

@@ -12,7 +12,7 @@ from soloist.net import MemoryHub, Node
 from soloist.net.member.company import USUAL_LEASE
 from soloist.net.service.config import parse
 from soloist.testing import eventually, memory_cluster
-from tests.net.helpers import run
+from tests.net.helpers import run, settled
 
 TWO, THREE = dict.fromkeys("ab", ""), dict.fromkeys("abc", "")
 
@@ -74,6 +74,21 @@ def test_votes_are_kept_in_memory_where_nodes_are(monkeypatch: pytest.MonkeyPatc
             await c.close()
             await eventually(lambda: a.members == ["a", "b"], "c has left")
             assert hold.valid
+
+    run(main())
+
+
+def test_taking_a_lock_that_rests_here_again_needs_no_message() -> None:
+    async def main() -> None:
+        async with memory_cluster("abc", lease="auto") as nodes:
+            async with nodes[0].lock("x", timeout=30):
+                pass
+            await settled(nodes)
+            before = [node.stats.messages_sent for node in nodes]
+            for _ in range(100):
+                async with nodes[0].lock("x"):
+                    pass
+            assert [node.stats.messages_sent for node in nodes] == before
 
     run(main())
 

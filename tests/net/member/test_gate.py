@@ -145,3 +145,20 @@ def test_a_lease_that_ends(one_at_a_time: bool, monkeypatch: pytest.MonkeyPatch)
     assert watched.leave("x", 1, VIEW.epoch, first)
     assert first.lost
     assert not watched.member.holds
+
+
+def test_a_lease_that_ended_and_was_renewed_in_the_middle_of_an_entry() -> None:
+    """What was noted is lost with all else at the end of the lease; a renewal does not bring it back."""
+    now = 10.0
+
+    class Interrupted(dict[Ticket, tuple[str, int]]):
+        def __setitem__(self, caller: Ticket, noted: tuple[str, int]) -> None:
+            super().__setitem__(caller, noted)
+            with renewed.step() as member:
+                member.lose_all()
+                member.worth["1"] = 20.0
+
+    renewed = Gate(Member(node=ME, view=VIEW, worth={"1": 10.0}), lambda: now, lambda: None)
+    renewed._noted = Interrupted()
+    let_in = renewed.enter("x", 1, VIEW.epoch, ticket(1))
+    assert ("x", 0) in renewed.member.holds or not let_in

@@ -83,8 +83,10 @@ class Gate:
 
     def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
         """M3, as `Member.enter`. An instance of an earlier epoch, which has not been thrown away yet, lets nobody in."""
+        ends = (
+            self._ends
+        )  # as it was before: a lease that ran out and was renewed since may have cost what is noted
         self._noted[ticket] = lock, capacity  # before the gate is looked at
-        ends = self._ends
         if epoch == self._open and self.clock() < ends:
             return True
         return self._enter(lock, capacity, epoch, ticket)

@@ -40,3 +40,16 @@ def test_a_member_without_a_lease_asks_for_it_again_soon() -> None:
         until(lambda: council.member.number >= 4, "it asks again and again")
     finally:
         council.close()
+
+
+def test_another_incarnation_is_not_heard_because_the_one_before_was() -> None:
+    """A node that was left out would else join at once, to be left out again by those who still do not hear it."""
+    council = Council(Node("a", "1" * 32, "a:1"), MemoryVotes("test", "a"), lease_clock(), Deaf())
+    council.start()
+    try:
+        council.do(lambda: council.hearing.heard("b", ["a"], council.clock()))
+        until(lambda: council.hearing.heard_by.get("b"), "b hears a")
+        council.become(Node("a", "2" * 32, "a:1"))
+        until(lambda: not council.hearing.heard_by, "b has yet to hear it")
+    finally:
+        council.close()

@@ -158,6 +158,7 @@ class Council:
     def _become(self, node: Node) -> None:
         with self.gate.mutex:
             self.gate.admit(Member(node=node))
+        self.hearing.become_another()
         self.chronicle.begin_again()
 
     def _fetch(self) -> None:

@@ -211,6 +211,7 @@ class Council:
         for effect in effects:
             match effect:
                 case Store(file):
+                    self._flush()  # what was said before this need not wait for our disk
                     try:
                         self.votes.store(file)
                     except CannotStore as error:

@@ -158,6 +158,7 @@ class Council:
     def _become(self, node: Node) -> None:
         with self.gate.mutex:
             self.gate.admit(Member(node=node))
+        self.hearing.become_another()
         self.chronicle.begin_again()
 
     def _fetch(self) -> None:
@@ -215,6 +216,7 @@ class Council:
         for effect in effects:
             match effect:
                 case Store(file):
+                    self._flush()  # what was said before this need not wait for our disk
                     try:
                         self.votes.store(file)
                     except CannotStore as error:

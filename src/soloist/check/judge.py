@@ -217,7 +217,7 @@ class Judge:
 def blank(assignment: Assignment) -> Report:
     """A report that nothing has been found for yet."""
     what = assignment.setting
-    left_out = withheld(what.card.process)
+    left_out = withheld(what.card.process, what.repeats)
     faults = {name: getattr(what, name) for name in ("loss", "duplicate", "crashes") if getattr(what, name)}
     if what.faults != UNBOUNDED:
         faults["faults"] = what.faults

@@ -52,6 +52,12 @@ class Setting(msgspec.Struct, frozen=True):
         return self.loss or self.duplicate or self.crashes > 0 or self.timeouts != UNBOUNDED
 
     @property
+    def repeats(self) -> bool:
+        """Whether something may happen again that happens once: a message comes twice, or a site begins anew."""
+        anew = self.crashes > 0 and self.restart == "fresh"
+        return anew or (self.duplicate and self.faults != 0)
+
+    @property
     def bounded(self) -> bool:
         return UNBOUNDED not in self.rounds
 

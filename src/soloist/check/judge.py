@@ -59,7 +59,7 @@ def check(
 ) -> Report:
     """Prove an algorithm for a small system, or find the shortest way in which it fails.
 
-    `network` may say loss, duplicate, faults, crashes, restart and timeouts: see `Setting`.
+    `network` may say loss, duplicate, faults, crashes, restart, timeouts, slow and last: see `Setting`.
     """
     if worst is not None and worst not in MEASURES:
         raise unknown("measure", worst, MEASURES)
@@ -223,6 +223,9 @@ def blank(assignment: Assignment) -> Report:
         faults["faults"] = what.faults
     if what.timeouts != UNBOUNDED:
         faults["timeouts"] = what.timeouts
+    for name in ("slow", "last"):
+        if timers := getattr(what, name):
+            faults[name] = ",".join(timers)
     if what.crashes:
         faults["restart"] = what.restart
     return Report(

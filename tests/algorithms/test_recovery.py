@@ -32,12 +32,12 @@ LINKS = Constant(0.001)
 
 
 def outcomes(
-    name: str, *texts: str, delay: Delay = LINKS, seeds: int = SEEDS, **more: object
+    name: str, *texts: str, delay: Delay = LINKS, seeds: int = SEEDS, nodes: int = 5, **more: object
 ) -> Counter[str]:
     """How so many runs end, by the promise that was broken."""
     given: dict[str, object] = {"workload": Thinking(100.0), "entries": 150, "warmup": 0, **more}
     network = Network(delay, fifo=find_any(name).channels == "fifo")
-    experiment = Experiment(name, 5, network=network, faults=faults(texts), **given)  # type: ignore[arg-type]
+    experiment = Experiment(name, nodes, network=network, faults=faults(texts), **given)  # type: ignore[arg-type]
     found: Counter[str] = Counter()
     for seed in range(1, seeds + 1):
         try:

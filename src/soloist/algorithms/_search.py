@@ -106,8 +106,8 @@ class TokenSearch(Process, kw_only=True):
         self.spread(m, heard_from=j)
         if self.have_token:
             self.say_found()
-        elif self.phase is WAITING:
-            self.set_timer("T", self.T)
+        elif self.phase is WAITING:  # and if nothing is heard of it, whoever searches has failed
+            self.set_timer("T", self.T + self.Treply)
 
     def say_found(self) -> None:
         self.found = True

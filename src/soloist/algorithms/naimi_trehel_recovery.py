@@ -59,17 +59,6 @@ class Elected(Message, frozen=True):
     epoch: int
 
 
-TIMER = {
-    "idle": "Twait",
-    "waiting": "Twait",
-    "consulting": "Telec",
-    "query": "Telec",
-    "candidate": "Telec",
-    "observer": "Tobs",
-}
-"""What ends each state, if nothing else does; `idle` needs no end."""
-
-
 class NaimiTrehelRecovery(Process):
     last: Site
     next: Site | None
@@ -193,11 +182,14 @@ class NaimiTrehelRecovery(Process):
         self.go("idle")
 
     def go(self, state: str) -> None:
-        self.cancel_timer(TIMER[self.state])
+        """Twait ends waiting, and Telec all that follows, unless something else does."""
         self.state = state
-        times = {"Twait": self.Twait, "Telec": self.Telec, "Tobs": 4 * self.Telec}
-        if state != "idle":
-            self.set_timer(TIMER[state], times[TIMER[state]])
+        self.cancel_timer("Twait")
+        self.cancel_timer("Telec")
+        if state == "waiting":
+            self.set_timer("Twait", self.Twait)
+        elif state != "idle":
+            self.set_timer("Telec", 4 * self.Telec if state == "observer" else self.Telec)
 
 
 CARD = Card(

@@ -58,6 +58,7 @@ class SinghalDynamicRecovery(SinghalDynamic, kw_only=True):
     @on(Reply)
     def on_reply(self, j: Site, m: Reply) -> None:
         if j not in self.down:
+            self.silent.discard(j)
             super().on_reply(j, m)
 
     # Failures.
@@ -68,13 +69,12 @@ class SinghalDynamicRecovery(SinghalDynamic, kw_only=True):
             self.multicast(sorted(self.silent), Probe())
             self.set_timer("Treply", self.Treply)
         else:
-            self.bury(self.silent - self.A)
+            self.bury(self.silent)
             self.enter() if self.may_enter() else self.set_timer("T", self.T)
 
     def bury(self, gone: set[Site]) -> None:
         self.down |= gone
         self.A |= gone
-        self.deferred = [j for j in self.deferred if j not in gone]
 
     @on(Probe)
     def on_probe(self, j: Site, m: Probe) -> None:

@@ -29,7 +29,7 @@ from soloist.check.passes import MAIN, Assignment, Companion, can_run_beside, fo
 from soloist.check.properties.error import Error
 from soloist.check.reductions import REDUCTIONS, chosen
 from soloist.check.report import Report, Vacuity, WorstCase
-from soloist.check.setting import UNBOUNDED, setting
+from soloist.check.setting import ALL, UNBOUNDED, setting
 from soloist.check.start import WrongStart
 from soloist.check.worst import MEASURES, worst
 from soloist.core import Phase, unknown
@@ -132,6 +132,7 @@ class Judge:
 
     def _main(self) -> Graph:
         graph = self.assignment.main(self._look_up)
+        check_timers(graph)
         reordered = graph.space.receiver or graph.space.early
         if graph.complete and reordered and in_order(graph) is None:
             # A run that never ends might put off for ever what these reductions take later.
@@ -247,6 +248,15 @@ def blank(assignment: Assignment) -> Report:
         network=faults,
         options={name: str(value) for name, value in what.size.options.items()},
     )
+
+
+def check_timers(graph: Graph) -> None:
+    """A name that is given for a timer must be one that somebody sets, or could: options have the names of their timers."""
+    model = graph.space.model
+    named = {*model.setting.slow, *model.setting.last} - {ALL}
+    known = model.library.timers() | set(model.setting.size.options) if named else named
+    if strange := sorted(named - known):
+        raise unknown("timer", strange[0], known)
 
 
 def vacuity(graph: Graph) -> Vacuity:

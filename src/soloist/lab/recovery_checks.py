@@ -59,7 +59,7 @@ def _pair(
 ) -> tuple[Search, Search]:
     """Most schemes: crashes are for ever, T is for patience and Treply for answers. `more` keeps a search small."""
     naimi = name == "naimi-trehel-recovery"
-    slow, last = (("Telec", "Tobs"), ("Twait",)) if naimi else (("Treply",), ("T",))
+    slow, last = (("Telec",), ("Twait",)) if naimi else (("Treply",), ("T",))
     hasty = {"crashes": 1, "slow": slow, "timeouts": timeouts, **more}
     return (
         Search(name, "in vain", full, SERVICE, {"crashes": 1, "slow": slow, "last": last}),

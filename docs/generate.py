@@ -34,6 +34,7 @@ from soloist.check.views import ALL
 from soloist.cli import main
 from soloist.cli.check_drop import text as cell_text
 from soloist.lab.assumptions import ASSUMPTIONS, STATES, matrix
+from soloist.lab.recovery_checks import SEARCHES
 from soloist.lab.refute import refute
 from soloist.sim import Experiment, Saturated, Thinking, simulate
 from soloist.sim.faults import faults
@@ -252,6 +253,7 @@ def recovery_page(card: Card) -> str:
         facts(card),
         "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
         "## With a crash\n\n" + crash_figures(card),
+        "## In every order of events\n\n" + searches(card),
     ]
     if errata:
         parts.append("## Errata\n\n" + "\n".join(errata))
@@ -284,6 +286,45 @@ def crash_figures(card: Card) -> str:
         )
     command = f"soloist simulate {card.name} --nodes 5 --rate 100 --entries 150 --warmup 0 --replications {RUNS_WITH_A_CRASH} --fault {fault}"
     return "\n".join(lines) + f"\n\nAs `{command}`."
+
+
+TIMERS = {
+    "in vain": "outlast all messages, and a failure is presumed only when waiting is in vain",
+    "early": "run out at any moment, so many of them; those for answers outlast all messages",
+    "free": "run out at any moment, so many of them",
+    "no timers": "there are none",
+}
+
+
+def searches(card: Card) -> str:
+    lines = [
+        "One crash at any moment, three sites unless it says two. *holds* is for systems of this size, and for what was judged.\n",
+        "| timers | requests | links | a crash is | judged | verdict | states | transitions |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    commands = []
+    for search in SEARCHES:
+        if search.algorithm == card.name:
+            r = search.run()
+            limit = f" ({search.network['timeouts']})" if "timeouts" in search.network else ""
+            back = {
+                "never": "for ever",
+                "snapshot": "or the site is back as it was",
+                "fresh": "or it is back as new",
+            }
+            cells = (
+                TIMERS[search.kind] + limit,
+                ",".join(map(str, search.rounds)),
+                "FIFO" if r.channels == "fifo" else "any order",
+                back[search.network.get("restart", "never")],
+                ", ".join(search.properties),
+                r.verdict,
+                f"{r.states:,}",
+                f"{r.transitions:,}",
+            )
+            lines.append("| " + " | ".join(cells) + " |")
+            commands.append(f"    {search.command}")
+    return "\n".join(lines) + "\n\n" + "\n".join(commands)
 
 
 def assumptions_page() -> str:

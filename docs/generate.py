@@ -3,6 +3,7 @@
     make pages                       all of them
     python docs/generate.py lamport  the page of one algorithm
     python docs/generate.py assumptions  what they need: minutes
+    soloist check views --all --json > views.json && python docs/generate.py views views.json
 
 Everything is deterministic: the same code writes the same bytes, and a test says where a page is out of date.
 """
@@ -10,9 +11,11 @@ Everything is deterministic: the same code writes the same bytes, and a test say
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from soloist.algorithms import CATALOGUE, RECOVERY, Card, find_any
 from soloist.algorithms.printed import (
@@ -27,9 +30,11 @@ from soloist.algorithms.printed import (
     Slip,
 )
 from soloist.check import Report
+from soloist.check.views import ALL
 from soloist.cli import main
 from soloist.cli.check_drop import text as cell_text
 from soloist.lab.assumptions import ASSUMPTIONS, STATES, matrix
+from soloist.lab.recovery_checks import SEARCHES
 from soloist.lab.refute import refute
 from soloist.sim import Experiment, Saturated, Thinking, simulate
 from soloist.sim.faults import faults
@@ -248,6 +253,7 @@ def recovery_page(card: Card) -> str:
         facts(card),
         "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
         "## With a crash\n\n" + crash_figures(card),
+        "## In every order of events\n\n" + searches(card),
     ]
     if errata:
         parts.append("## Errata\n\n" + "\n".join(errata))
@@ -282,6 +288,45 @@ def crash_figures(card: Card) -> str:
     return "\n".join(lines) + f"\n\nAs `{command}`."
 
 
+TIMERS = {
+    "in vain": "outlast all messages, and a failure is presumed only when waiting is in vain",
+    "early": "run out at any moment, so many of them; those for answers outlast all messages",
+    "free": "run out at any moment, so many of them",
+    "no timers": "there are none",
+}
+
+
+def searches(card: Card) -> str:
+    lines = [
+        "One crash at any moment, three sites unless it says two. *holds* is for systems of this size, and for what was judged.\n",
+        "| timers | requests | links | a crash is | judged | verdict | states | transitions |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    commands = []
+    for search in SEARCHES:
+        if search.algorithm == card.name:
+            r = search.run()
+            limit = f" ({search.network['timeouts']})" if "timeouts" in search.network else ""
+            back = {
+                "never": "for ever",
+                "snapshot": "or the site is back as it was",
+                "fresh": "or it is back as new",
+            }
+            cells = (
+                TIMERS[search.kind] + limit,
+                ",".join(map(str, search.rounds)),
+                "FIFO" if r.channels == "fifo" else "any order",
+                back[search.network.get("restart", "never")],
+                ", ".join(search.properties),
+                r.verdict,
+                f"{r.states:,}",
+                f"{r.transitions:,}",
+            )
+            lines.append("| " + " | ".join(cells) + " |")
+            commands.append(f"    {search.command}")
+    return "\n".join(lines) + "\n\n" + "\n".join(commands)
+
+
 def assumptions_page() -> str:
     """What the algorithms of the catalogue need: the matrix, and the shortest run for each thing that breaks."""
     found = matrix(list(CATALOGUE), jobs=os.cpu_count() or 1)
@@ -306,7 +351,59 @@ def assumptions_page() -> str:
     return "\n\n".join([intro.strip(), "\n".join(rows), *runs]) + "\n"
 
 
+def settings_table(reports: list[dict[str, Any]]) -> str:
+    """What `soloist check views` has found: all of it, and nothing but what holds."""
+    found = {report["setting"]: report for report in reports}
+    if wrong := [each.name for each in ALL if found.get(each.name, {}).get("verdict") != "holds"]:
+        raise SystemExit(f"not shown to hold: {', '.join(wrong)}")
+    rows = ["| setting | what may happen | states | depth | progress from |", "|---|---|---:|---:|---:|"]
+    for each in ALL:
+        report = found[each.name]
+        counts = f"{report['states']:,} | {report['depth']} | {report['progress_tried']:,}"
+        rows.append(f"| `{each.name}` | {each.says} | {counts} |")
+    states = sum(found[each.name]["states"] for each in ALL)
+    return "\n".join([*rows, f"| | **in all** | **{states:,}** | | |"])
+
+
+def teeth_table() -> str:
+    """The deliberate mistakes, as the tests have them; `tests/views/test_teeth.py` runs them all."""
+    sys.path.insert(0, str(DOCS.parent))
+    from tests.views.breaks import BREAKS
+    from tests.views.registrations import REGISTRATIONS
+    from tests.views.teeth import TEETH
+
+    rows = ["| mistake | caught in | by | steps |", "|---|---|---|---:|"]
+    return "\n".join(
+        [
+            *rows,
+            *(
+                f"| {t.name} | `{t.setting.name}` | {t.property} | {t.steps} |"
+                for t in (*TEETH, *BREAKS, *REGISTRATIONS)
+            ),
+        ]
+    )
+
+
+def with_table(page: str, name: str, table: str) -> str:
+    """The page with this table in its place."""
+    before, begin, rest = page.partition(f"<!-- {name}: made by docs/generate.py views -->\n")
+    _, end, after = rest.partition("<!-- end -->\n")
+    assert begin
+    assert end
+    return f"{before}{begin}\n{table}\n\n{end}{after}"
+
+
+def write_views(paths: list[str]) -> None:
+    reports = [report for path in paths for report in json.loads(Path(path).read_text())["settings"]]
+    page = with_table((DOCS / "views.md").read_text(), "settings", settings_table(reports))
+    (DOCS / "views.md").write_text(with_table(page, "mistakes", teeth_table()))
+
+
 def write(names: list[str]) -> None:
+    if names[:1] == ["views"]:
+        print("docs/views.md")
+        write_views(names[1:])
+        return
     if names == ["assumptions"]:
         print("docs/assumptions.md")
         (DOCS / "assumptions.md").write_text(assumptions_page())

@@ -78,7 +78,7 @@ def test_the_command_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["views", "relay"], "unknown setting 'relay'; did you mean relayed or breaks?"),
+        (["views", "relay"], "unknown setting 'relay'; did you mean relayed or delayed or breaks?"),
         (["lamport", "relayed"], "only views, carry, drop have settings; leave out relayed"),
         (["lamport", "--all"], "only views, carry, drop have settings; leave out --all"),
     ],

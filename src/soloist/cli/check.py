@@ -75,6 +75,22 @@ def check(
         int | None,
         typer.Option("--timeouts", metavar="T", help="At most T timers run out in a run."),
     ] = None,
+    slow: Annotated[
+        Names,
+        typer.Option(
+            "--slow",
+            metavar="TIMER",
+            help="This timer, or `all`, runs out only when no message is under way; may be repeated.",
+        ),
+    ] = None,
+    last: Annotated[
+        Names,
+        typer.Option(
+            "--last",
+            metavar="TIMER",
+            help="This timer, or `all`, runs out only when waiting is in vain: nothing is under way, nobody inside.",
+        ),
+    ] = None,
     property: Annotated[
         Names, typer.Option("--property", metavar="NAME", help="Judge only this; may be repeated.")
     ] = None,
@@ -133,6 +149,8 @@ def check(
 
         soloist check ricart-agrawala --nodes 2 --rounds 1 --printed
 
+        soloist check mishra-srimani-recovery --rounds 1 --crashes 1 --slow Treply --last T
+
         soloist check views epochs voters-change
 
         soloist check carry naimi-trehel kakugawa
@@ -168,6 +186,8 @@ def check(
             watch=watch,
             faults=UNBOUNDED if faults is None else _not_negative("faults", faults),
             timeouts=UNBOUNDED if timeouts is None else _not_negative("timeouts", timeouts),
+            slow=tuple(slow or ()),
+            last=tuple(last or ()),
             **network,
         )
     if trace:

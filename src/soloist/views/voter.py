@@ -320,7 +320,9 @@ class Voter(msgspec.Struct, kw_only=True):
             self.over |= self.lapsed(now)
             self.say(
                 sender,
-                Polled(self.file.voter, m.epoch, tuple(self.silent(now)), self.promised, self.news()),
+                Polled(
+                    self.file.voter, m.epoch, tuple(self.silent(now)), self.promised, self.news(), m.number
+                ),
             )
 
     def fetch(self, sender: str, m: Fetch, now: float) -> None:
@@ -332,13 +334,14 @@ class Voter(msgspec.Struct, kw_only=True):
             return
         if m.node.incarnation in self.view.incarnations:
             self.say(sender, Decided(self.view))
-        elif m.node.incarnation not in self.joiners:
+        elif m.node.incarnation not in {*self.joiners, *self.gone}:
             others = {inc: node for inc, node in self.joiners.items() if node.name != m.node.name}
             self.joiners = {**others, m.node.incarnation: m.node}
 
     def farewell(self, sender: str, m: Bye | Dead, now: float) -> None:
-        self.joiners.pop(m.incarnation, None)
-        if self.view and m.incarnation in self.view.incarnations:
+        """It never acts again. Remembered also of a joiner: at this moment a view with it may be decided elsewhere."""
+        asked = self.joiners.pop(m.incarnation, None)
+        if self.view and (asked or m.incarnation in self.view.incarnations):
             self.gone.add(m.incarnation)
 
     def break_locks(self, sender: str, m: Break, now: float) -> None:
@@ -371,7 +374,9 @@ class Voter(msgspec.Struct, kw_only=True):
         self.over |= {each.hold for each in self.view.withheld if each.hold in news.over}
         self.struck |= {(hold.lock, hold.incarnation): hold for hold in news.struck}
         self.joiners |= {
-            node.incarnation: node for node in news.joiners if node.incarnation not in self.view.incarnations
+            node.incarnation: node
+            for node in news.joiners
+            if node.incarnation not in self.view.incarnations | self.gone
         }
 
     def next_epoch(self, sender: str, epoch: int) -> bool:

@@ -55,7 +55,6 @@ def admit(instance: Instance, site: Site) -> Ticket | None:
     del instance.registering[site]
     ticket.fence, ticket.gone = ticket.registration.fence, True
     instance.waiting -= 1
-    instance.entries += 1
     instance.unheard += 1
     instance.inside[site] = ticket
     return ticket

@@ -72,6 +72,8 @@ class Space:
         self.clocks = Clocks(self.model) if "clocks" in self.reductions and counts(setting) else None
         self.receiver = Receiver(self.model) if "receiver" in self.reductions and orderly(setting) else None
         self.early = Early(self.model) if "early" in self.reductions and hurries(setting) else None
+        self._recognised: dict[Model, list[dict[int, Thing]]] = {}
+        """For each other model, part and number: what it is here."""
         self.initial = self.settled(self.normal(self.model.initial))
         reduced = self.clocks or self.receiver or self.early
         self.targets = self._targets if reduced else self.model.targets
@@ -105,7 +107,14 @@ class Space:
 
     def recognise(self, other: Model, state: int) -> int:
         """A state of another model of the same setting, as it appears here (before it is `settled`)."""
-        return self.normal(self.model.pack([self._translate(other, thing) for thing in other.things(state)]))
+        known = self._recognised.setdefault(other, [{} for _ in other.parts])
+        things = []
+        for index, number in enumerate(other.numbers(state)):
+            thing = known[index].get(number)
+            if thing is None:
+                thing = known[index][number] = self._translate(other, other.parts[index].things[number])
+            things.append(thing)
+        return self.normal(self.model.pack(things))
 
     def follow(self, item: Item, site: Site, target: int) -> Item | None:
         """What becomes of a message under way to a site that is not received in a step, given where the step leads

@@ -187,9 +187,8 @@ class Instance:
             self.queue = [each for each in self.queue if not each.gone]
 
     def release(self, ticket: Ticket) -> None:
-        """Its site's place goes to the next caller here, if it is their turn, or back to the algorithm."""
-        if ticket.released:
-            return
+        """Whoever is inside with it has left: the place goes to the next caller here, if it is their turn, or back to
+        the algorithm."""
         ticket.released = True
         site = ticket.site
         del self.inside[site]
@@ -201,7 +200,8 @@ class Instance:
             passes_on = self.waiting and ticket.passed < self.locality
             if not (passes_on and self._let_in(site, ticket.passed + 1)):
                 self._leave(site)
-            self._settle()
+            if self._inbox or self.out.entered or self.out.timers:
+                self._settle()
         except Exception as error:  # the holder is not to blame
             self._halt("a release", error)
 
@@ -270,7 +270,8 @@ class Instance:
         try:
             if sends := port.deliver(sender, message):
                 self._perform(sends)
-            self._settle()
+            if self._inbox or self.out.entered or self.out.timers:
+                self._settle()
         except Exception as error:
             self._halt(f"{type(message).__name__} of site {sender}", error)
 
@@ -343,7 +344,7 @@ class Instance:
             ticket.gone = True
             ticket.passed = passed
             self.waiting -= 1
-            if not self.waiting:
+            if queue and not self.waiting:
                 queue.clear()
             self.counter += 1
             self.entries += 1
@@ -369,14 +370,14 @@ class Instance:
 
     def _ask(self) -> None:
         """Let as many idle sites ask as there are callers that no asking site stands for."""
-        wanted = self.waiting - self.asking - len(self.parked)
-        if wanted <= 0:
-            return
-        if self.capacity == 1:
-            if self.first.process.phase is IDLE:
+        if self.capacity == 1:  # a site that is alone and idle is not asking, and not parked
+            if self.waiting and self.first.process.phase is IDLE:
                 self.asking += 1
                 if sends := self.first.acquire():
                     self._perform(sends)
+            return
+        wanted = self.waiting - self.asking - len(self.parked)
+        if wanted <= 0:
             return
         idle = [port for port in self.ports.values() if port.process.phase is IDLE]
         random.shuffle(idle)  # or all nodes would crowd into one group, where an algorithm forms groups

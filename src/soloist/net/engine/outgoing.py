@@ -80,9 +80,8 @@ class Outgoing:
         self.flush_soon()
 
     def after_call(self) -> bool:
-        """A caller has asked, or given back; what that made us say leaves at once, or soon. Whether it has left."""
-        if not self.sends:
-            return False
+        """A caller has asked, or given back, and that made us say something: it leaves at once, or soon. Whether it
+        has left."""
         if not self.eager:
             self.flush_soon()
             return False

@@ -72,8 +72,8 @@ def test_an_unknown_part_is_named() -> None:
 
 def test_the_table_says_how_far_a_median_is_to_be_trusted() -> None:
     ratio = Ratio(1.234, 0.9, 1.5)
-    _, cells = table([Worth("eager", ratio, ratio, ratio)])
-    assert cells == [("eager", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)")]
+    _, cells = table([Worth("eager", ratio, ratio, ratio, 3)])
+    assert cells == [("eager", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)", "3")]
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ class Hold:
 
     def __init__(self, lock: Lock) -> None:
         """Made by whoever asks, so that little is left to do between the grant and the entry; then it `begins`."""
+        self.name = lock.name
+        self.note = lock.note
         self._lock = lock
         node = self.node = lock.node
         task = self._task = asyncio.current_task(node.loop)  # found faster if the loop is told
@@ -84,15 +86,6 @@ class Hold:
         if self._lock.max_hold is not None:
             self._limit = Limit(self, self._lock.max_hold)  # from when it was granted first
         return self
-
-    @property
-    def name(self) -> str:
-        return self._lock.name
-
-    @property
-    def note(self) -> str | None:
-        """What the lock was told to say about its holders."""
-        return self._lock.note
 
     @property
     def lost(self) -> asyncio.Event:

@@ -94,6 +94,7 @@ class Instance:
             terms.door,
         )
         self.capacity = layout.places
+        self.least_fence = self.epoch << FENCE_BITS
         self.decode = decoder(card)
         self.out = Outbox(random.choice)
         self.ports = {process.me: make_port(process, self.out) for process in processes}
@@ -108,11 +109,12 @@ class Instance:
         """Sites that wait to be let in."""
         self.parked: list[Site] = []
         """Sites that are inside, while nobody may be let in by them: the door is closed."""
-        self.entries = 0
         self.unheard = 0
         """Entries since we last heard of this lock from a peer, or looked whether we would."""
         self.contended = 0
         """How often we shall still look closely, before we take it that no peer wants the lock."""
+        self.look_after = 0.0
+        """When we shall look again, once we have taken it that none does."""
         self.broken: Exception | None = None
         """Why nobody here will be let in any more."""
         self.halted = False
@@ -152,7 +154,7 @@ class Instance:
 
     @property
     def fence(self) -> int:
-        return self.epoch << FENCE_BITS | self.counter
+        return self.least_fence | self.counter
 
     @property
     def wanted(self) -> bool:
@@ -333,7 +335,8 @@ class Instance:
                 self.waiting -= not ticket.gone
                 ticket.gone = True
                 continue
-            ticket.site, ticket.fence = site, self.epoch << FENCE_BITS | self.counter + 1
+            counter = self.counter + 1
+            ticket.site, ticket.fence = site, self.least_fence | counter
             if self.capacity > 1:
                 ticket.slot = self.ports[site].process.slot()
             if self.door and not self.door.enter(self.lock, self.capacity, self.epoch, ticket):
@@ -346,8 +349,7 @@ class Instance:
             self.waiting -= 1
             if queue and not self.waiting:
                 queue.clear()
-            self.counter += 1
-            self.entries += 1
+            self.counter = counter
             self.unheard += 1
             self.inside[site] = ticket
             if future:

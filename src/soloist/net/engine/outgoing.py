@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from soloist.net.engine.ticket import Effects
 from soloist.net.link.transport import Link, Transport
@@ -24,8 +25,7 @@ ROOM_SECONDS = 0.01
 """Seconds between two looks at a peer that is far behind."""
 
 
-@dataclass(slots=True)
-class Stats:
+class Stats(msgspec.Struct):
     """Counts since the node started."""
 
     entries: int = 0

@@ -137,11 +137,12 @@ class Switchboard:
 
     def release(self, lock: str, ticket: Ticket) -> bool:
         """Whether that made something leave for another node: the lock itself, as a rule."""
-        if self.outgoing.closed or ticket.released:
-            return False
         instance = self.instances.get(lock)
-        if instance is None or instance.inside.get(ticket.site) is not ticket:
-            ticket.released = ticket.lost = True  # of an epoch that is over: it was not carried into this one
+        if instance is None or instance.inside.get(ticket.site) is not ticket or self.outgoing.closed:
+            if not (ticket.released or self.outgoing.closed):
+                ticket.released = ticket.lost = (
+                    True  # of an epoch that is over: it was not carried into this one
+                )
             return False
         instance.release(ticket)
         if self._roused:

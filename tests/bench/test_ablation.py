@@ -47,7 +47,7 @@ def test_nodes_without_it_keep_all_rules(parts: tuple[str, ...]) -> None:
 
 
 def test_what_is_switched_off_is_on_again_afterwards() -> None:
-    from soloist.net.engine import instance, outgoing, switchboard
+    from soloist.net.engine import instance, outgoing, switchboard, turns
     from soloist.net.engine.turns import Turns
 
     def parts() -> list[object]:
@@ -55,6 +55,7 @@ def test_what_is_switched_off_is_on_again_afterwards() -> None:
             outgoing.EAGER,
             switchboard.EAGER,
             instance.CONTENDED,
+            turns.LOOK_SECONDS,
             Turns.rouse_now,
             Turns.step_aside,
         ]

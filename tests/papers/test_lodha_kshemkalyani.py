@@ -265,7 +265,7 @@ class RandomRun:
     def deliver(self, sender: Site, site: Site, message: Message) -> list[Send]:
         if isinstance(message, Request):
             self.received[message.R, site] = self.now
-        elif type(message).__name__ in ("Reply", "Delegation", "NumberedReply"):
+        elif type(message).__name__ in ("Reply", "Delegation", "NumberedReply", "NumberedDelegation"):
             assert self.process(site).phase is WAITING
             self.cost[self.process(site).timestamp()] += 1
         return self.ports[site].deliver(sender, message)

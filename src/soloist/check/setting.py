@@ -39,6 +39,8 @@ class Setting(msgspec.Struct, frozen=True):
     """What a crashed site comes back with: its state at the crash, or nothing but its name."""
     timeouts: int = UNBOUNDED
     """Most timers that run out in one run."""
+    timely: bool = False
+    """A timer runs out only when nothing is under way any more: none is too short."""
     patient: bool = False
     """A site asks again only when nothing it has sent is still under way (keeps some spaces finite)."""
 
@@ -49,7 +51,7 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def faulty(self) -> bool:
-        return self.loss or self.duplicate or self.crashes > 0 or self.timeouts != UNBOUNDED
+        return self.loss or self.duplicate or self.crashes > 0 or self.timeouts != UNBOUNDED or self.timely
 
     @property
     def bounded(self) -> bool:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from soloist.check.history import History, forget
 from soloist.check.local import Event, Library, Local, Outcome
 from soloist.check.mail import Mail
-from soloist.check.parts import Change, Effect, Part, duplicated, spend, unless_mail_from
+from soloist.check.parts import Change, Effect, Part, duplicated, spend, unless_mail, unless_mail_from
 from soloist.check.setting import UNBOUNDED, Setting
 from soloist.core import IDLE, INSIDE, Site
 
@@ -79,7 +79,7 @@ class Steps:
             yield Event("release"), local
         for item in self.mail.deliverable(local):
             yield Event("deliver", item.sender, item.message), local.without(item)
-        for name in local.timers:
+        for name in () if self.setting.timely and local.inbox else local.timers:
             timers = tuple(t for t in local.timers if t != name)
             yield Event("timeout", timer=name), local._replace(timers=timers)
 
@@ -109,10 +109,13 @@ class Steps:
         served = outcome.process if outcome.entered and self.history.serves else -1
         overdue = before.idled >= self.setting.lively
         expires = event.name == "timeout" and self.setting.timeouts != UNBOUNDED
-        key = (site, outcome.sends, after.known, asks, outcome.entered, served, overdue, expires)
+        waits = event.name == "timeout" and self.setting.timely
+        key = (site, outcome.sends, after.known, asks, outcome.entered, served, overdue, expires, waits)
         effects = self._effects_of.get(key)
         if effects is None:
             changes = self._asking(site, overdue) if asks else []
+            if waits:
+                changes += [Change(to, "nothing", unless_mail) for to in range(self.n) if to != site]
             if expires:
                 changes.append(Change(self.n, "timeouts", partial(spend, budget="timeouts")))
             if outcome.entered:

@@ -89,7 +89,10 @@ CARD = Card(
     options=(
         Option("failed", "", "sites that are down, like 1,4: nobody asks them", sites_down),
         Option(
-            "quorums", "tree", "tree, or any other: grid, plane, majority, or sets like 0+1,1+2,2+0", quorums
+            "quorums",
+            "tree",
+            "tree, or any other: grid, plane, majority, triangle, or sets like 0+1,1+2,2+0",
+            quorums,
         ),
         Option(
             "topology",

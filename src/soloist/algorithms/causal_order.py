@@ -102,6 +102,10 @@ class CausalOrder(Nested):
     def learn(self, m: Any) -> None:
         self.R, self.T = list(map(max, self.R, m.known)), list(map(max, self.T, m.served))
 
+    def fields(self) -> dict[str, Any]:
+        own = super().fields()
+        return {**own.pop("inner").fields(), **own}
+
     def send_for_inner(self, to: Iterable[Site], message: Message) -> None:
         told = telling(type(message))
         self.multicast(to, told(*values(message), tuple(self.R), tuple(self.T)))

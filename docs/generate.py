@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from soloist.algorithms import CATALOGUE, RECOVERY, Card, find_any
+from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, find_any
 from soloist.algorithms.printed import (
     ERRATA,
     EXAMPLES,
@@ -33,7 +33,7 @@ from soloist.check import Report
 from soloist.check.views import ALL
 from soloist.cli import main
 from soloist.cli.check_drop import text as cell_text
-from soloist.lab.assumptions import ASSUMPTIONS, STATES, matrix
+from soloist.lab.assumptions import ASSUMPTIONS, STATES, Broken, matrix
 from soloist.lab.recovery_checks import SEARCHES
 from soloist.lab.refute import refute
 from soloist.sim import Experiment, Saturated, Thinking, simulate
@@ -327,28 +327,46 @@ def searches(card: Card) -> str:
     return "\n".join(lines) + "\n\n" + "\n".join(commands)
 
 
+ROOMS = {
+    "algorithms": CATALOGUE,
+    "recovery": RECOVERY,
+    "variants": VARIANTS,
+}
+"""Where the pages of algorithms are."""
+
+
 def assumptions_page() -> str:
-    """What the algorithms of the catalogue need: the matrix, and the shortest run for each thing that breaks."""
-    found = matrix(list(CATALOGUE), jobs=os.cpu_count() or 1)
+    """What all algorithms need: the matrix, and the shortest run for each thing that breaks."""
+    names = [name for room in ROOMS.values() for name in room]
+    found = matrix(names, jobs=os.cpu_count() or 1)
     wants = "\n".join(f"- **{name}**: {says}." for name, (says, _) in ASSUMPTIONS.items())
     intro = (
-        "# What algorithms need\n\nEvery algorithm of the catalogue without one of its assumptions, in every order of events of a system of two sites, then of "
-        f"three, with one request each, up to {STATES:,} states a search.\n\n{wants}\n\nFor loss, duplication and crashes it takes one. Safety is judged first "
-        "(*two inside*; *fails*: a step raises an error, such as a second token for a site that is inside), then whether it goes on (*deadlocks*; where "
-        "sites come back: *never ends*, for there is a state from which not all can be served). So what deadlocks is safe, as far as was searched; a question mark: the search for "
-        "something unsafe was cut off. *holds* says no more than that nothing breaks in systems of this size. `soloist check drop` makes this matrix, and "
-        "`soloist check drop lamport order` one cell with its run.\n"
+        "# What algorithms need\n\nEvery algorithm without one of its assumptions, in every order of events of a system of two sites, then of "
+        f"three, with one request each, up to {STATES:,} states a search.\n\n{wants}\n\nFor loss, duplication and crashes it takes one. Where an algorithm has timers, "
+        "they run out only when nothing is under way, as if they were long enough, and without the last assumption at any moment. Safety is judged first "
+        "(*two inside*; *fails*: a step raises an error, such as a second token for a site that is inside), then whether it goes on (*deadlocks*; *token lost*: a deadlock in which "
+        "nobody alive has the token; where sites come back or timers run: *starves*, for there is a state from which not all can be served). So what deadlocks is safe, as far "
+        "as was searched; a question mark: the search for something unsafe was cut off. *open*: so was the search for anything. *holds* says no more than that nothing breaks in "
+        "systems of this size. `soloist check drop --all` makes this matrix, and `soloist check drop lamport order` one cell with its run.\n"
     )
-    rows = ["| algorithm | " + " | ".join(ASSUMPTIONS) + " |", "|---" * (len(ASSUMPTIONS) + 1) + "|"]
-    for name in CATALOGUE:
-        cells = [cell_text(cell) for cell in found if cell.algorithm == name]
-        rows.append(f"| [{name}](algorithms/{name}.md) | " + " | ".join(cells) + " |")
-    runs = ["## Runs\n\nThe shortest for each, in the language of scripts (`soloist.sim.script`)."]
-    for name in CATALOGUE:
+    parts = [intro.strip()]
+    titles = ("The catalogue", "With recovery, as published", "Variants")
+    for (room, cards), title in zip(ROOMS.items(), titles, strict=True):
+        parts.append(f"## {title}\n\n" + assumptions_table(room, list(cards), found))
+    parts.append("## Runs\n\nThe shortest for each, in the language of scripts (`soloist.sim.script`).")
+    for name in names:
         broken = [cell for cell in found if cell.algorithm == name and cell.script]
         lines = [f"- {c.assumption}, {c.outcome}: `{'; '.join(c.script.splitlines())}`" for c in broken]
-        runs.append(f"### {name}\n\n" + "\n".join(lines))
-    return "\n\n".join([intro.strip(), "\n".join(rows), *runs]) + "\n"
+        parts.append(f"### {name}\n\n" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def assumptions_table(room: str, names: list[str], found: list[Broken]) -> str:
+    rows = ["| algorithm | " + " | ".join(ASSUMPTIONS) + " |", "|---" * (len(ASSUMPTIONS) + 1) + "|"]
+    for name in names:
+        cells = [cell_text(cell) for cell in found if cell.algorithm == name]
+        rows.append(f"| [{name}]({room}/{name}.md) | " + " | ".join(cells) + " |")
+    return "\n".join(rows)
 
 
 def settings_table(reports: list[dict[str, Any]]) -> str:
@@ -408,10 +426,10 @@ def write(names: list[str]) -> None:
         print("docs/assumptions.md")
         (DOCS / "assumptions.md").write_text(assumptions_page())
         return
-    (DOCS / "algorithms").mkdir(exist_ok=True)
-    (DOCS / "recovery").mkdir(exist_ok=True)
-    for name in names or (*CATALOGUE, *RECOVERY):
-        room, make = ("recovery", recovery_page) if name in RECOVERY else ("algorithms", page)
+    for name in names or (*CATALOGUE, *RECOVERY, *VARIANTS):
+        room = next((room for room, cards in ROOMS.items() if name in cards), "algorithms")
+        make = recovery_page if room == "recovery" else page
+        (DOCS / room).mkdir(exist_ok=True)
         print(f"docs/{room}/{name}.md")
         (DOCS / room / f"{name}.md").write_text(make(find_any(name)))
     if not names:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from soloist.algorithms import CATALOGUE, RECOVERY, find, find_any
+from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, find, find_any
 from tests.pages import DOCS, generate
 from tests.views.test_settings import STATES
 
@@ -23,7 +23,14 @@ def test_the_page_of_an_algorithm_with_recovery_is_what_the_code_says(name: str)
     assert page == generate.recovery_page(find_any(name)), f"out of date: python docs/generate.py {name}"
 
 
+@pytest.mark.parametrize("name", sorted(VARIANTS))
+def test_the_page_of_a_variant_is_what_the_code_says(name: str) -> None:
+    page = (DOCS / "variants" / f"{name}.md").read_text()
+    assert page == generate.page(find_any(name)), f"out of date: python docs/generate.py {name}"
+
+
 def test_there_is_no_page_too_many() -> None:
+    assert {path.stem for path in (DOCS / "variants").glob("*.md")} == set(VARIANTS)
     assert {path.stem for path in (DOCS / "recovery").glob("*.md")} == set(RECOVERY)
     assert {path.stem for path in (DOCS / "algorithms").glob("*.md")} == set(CATALOGUE)
 

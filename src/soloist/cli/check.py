@@ -31,11 +31,11 @@ Names = list[str] | None
 
 def check(
     name: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="The algorithm; `soloist algorithms` lists them. `views`: membership. `carry`: held locks in a new epoch. `drop`: what algorithms need."
         ),
-    ],
+    ] = None,
     settings: Annotated[
         Names,
         typer.Argument(
@@ -126,9 +126,14 @@ def check(
     all: Annotated[
         bool,
         typer.Option(
-            "--all", help="With `views` and `carry`: the large settings, too; with `drop`: recovery, too."
+            "--all",
+            help="With `views` and `carry`: the large settings, too; with `drop`: recovery and variants, too.",
         ),
     ] = False,
+    drop: Annotated[
+        str | None,
+        typer.Option("--drop", metavar="NAME", help="As `drop`: of this algorithm, or of `all`."),
+    ] = None,
     json: arg.Json = False,
 ) -> None:
     """Prove an algorithm for a small system, or show the shortest way it fails.
@@ -157,6 +162,17 @@ def check(
 
         soloist check drop lamport order duplication
     """
+    if drop is not None:
+        every = drop in ("all", "--all")
+        name, settings, all = (
+            "drop",
+            [*([] if every else [drop]), *([name] if name else []), *(settings or [])],
+            every or all,
+        )
+    if name is None:
+        raise UsageError(
+            "check what? Give an algorithm, such as ricart-agrawala; `soloist algorithms` lists them"
+        )
     network = checked_faults(
         fault, channels=channels, loss=loss, duplicate=duplicate, crashes=crashes, restart=restart
     )

@@ -60,20 +60,19 @@ class Hold:
 
     def begins(self, tickets: list[Ticket]) -> Self:
         self._tickets = tickets
-        self.fence = tickets[0].fence if len(tickets) == 1 else max(ticket.fence for ticket in tickets)
+        self.fence, lost = tickets[0].fence, tickets[0].lost
+        if len(tickets) > 1:
+            self.fence, lost = max(self.fences), any(ticket.lost for ticket in tickets)
         node, lock = self.node, self.key[0]
         self.since = node.turns.entered = time.monotonic()
-        if tickets[0].lost or (len(tickets) > 1 and any(ticket.lost for ticket in tickets)):
+        if lost:
             for ticket in tickets:
                 node.release(lock, ticket)
             raise LockLost(f"{self.name!r} is lost: it was so before this task went on", name=self.name)
         if not node.usable:  # closed between the grant and now
             node.check_usable()
         node.stats.entries += 1
-        if lock in node.holds:
-            node.holds[lock].append(self)
-        else:
-            node.holds[lock] = [self]
+        node.holds.setdefault(lock, []).append(self)
         if self.lock.max_hold is not None:
             self._limit = Limit(self, self.lock.max_hold)
         return self
@@ -164,12 +163,13 @@ class Hold:
         if tickets[0].shares > 1:
             self._leave_to_the_others()
             return
-        left = False
+        left = lost = False
         for ticket in tickets:
             left |= node.release(self.key[0], ticket)
+            lost |= ticket.lost
         if left:
             node.turns.step_aside(self.since)
-        if tickets[0].lost or (len(tickets) > 1 and any(ticket.lost for ticket in tickets)):
+        if lost:
             self.lose(LEASE_OVER)  # before it was given back, and nobody had told us
         else:
             node.table.forget(self)

@@ -119,11 +119,11 @@ class Lock:
         if timeout == 0 and (node.table.inside(name) + self.permits > self.capacity or not worth_a_try(self)):
             await asyncio.sleep(0)  # who tries again and again must not keep the holder from leaving
             raise self._timed_out(0)
-        instance = node.instances.get(name)
-        if node.turns.entered >= node.turns.due or (
-            instance and instance.unheard > node.table.locality and node.turns.deaf(instance)
+        instance, turns = node.instances.get(name), node.turns
+        if turns.entered >= turns.due or (
+            instance and instance.unheard > instance.locality and turns.deaf(instance)
         ):
-            await node.turns.listen()
+            await turns.listen()
             node.check_usable()
         ticket = None
         if self.permits == 1 and not node.outgoing.behind:

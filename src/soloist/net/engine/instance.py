@@ -71,6 +71,7 @@ class Instance:
             terms.door,
         )
         self.capacity = layout.places
+        self.least_fence = self.epoch << FENCE_BITS
         self.decode = decoder(card)
         self.out = Outbox(random.choice)
         self.ports = {process.me: make_port(process, self.out) for process in processes}
@@ -90,11 +91,12 @@ class Instance:
         """Sites that are inside, while voters are told of a hold that is to begin, or has ended."""
         self.withheld = False
         """Whether it is held for a node that is lost: nobody is let in in this epoch."""
-        self.entries = 0
         self.unheard = 0
         """Entries since we last heard of this lock from a peer, or looked whether we would."""
         self.contended = 0
         """How often we shall still look closely, before we take it that no peer wants the lock."""
+        self.look_after = 0.0
+        """When we shall look again, once we have taken it that none does."""
         self.broken: Exception | None = None
         """Why nobody here will be let in any more."""
         self.halted = False
@@ -134,7 +136,7 @@ class Instance:
 
     @property
     def fence(self) -> int:
-        return self.epoch << FENCE_BITS | self.counter
+        return self.least_fence | self.counter
 
     @property
     def wanted(self) -> bool:
@@ -170,9 +172,8 @@ class Instance:
             self.queue = [each for each in self.queue if not each.gone]
 
     def release(self, ticket: Ticket) -> None:
-        """Its site's place goes to the next caller here, if it is their turn, or back to the algorithm."""
-        if ticket.released:
-            return
+        """Whoever is inside with it has left: the place goes to the next caller here, if it is their turn, or back to
+        the algorithm."""
         ticket.released = True
         site = ticket.site
         del self.inside[site]
@@ -190,7 +191,8 @@ class Instance:
             passes_on = self.waiting and ticket.passed < self.locality and not self.withheld
             if not (passes_on and self._let_in(site, ticket.passed + 1)):
                 self._leave(site)
-            self._settle()
+            if self._inbox or self.out.entered or self.out.timers:
+                self._settle()
         except Exception as error:  # the holder is not to blame
             self._halt("a release", error)
 
@@ -268,7 +270,8 @@ class Instance:
         try:
             if sends := port.deliver(sender, message):
                 self._perform(sends)
-            self._settle()
+            if self._inbox or self.out.entered or self.out.timers:
+                self._settle()
         except Exception as error:
             self._halt(f"{type(message).__name__} of site {sender}", error)
 
@@ -330,7 +333,8 @@ class Instance:
                 self.waiting -= not ticket.gone
                 ticket.gone = True
                 continue
-            ticket.site, ticket.fence = site, self.epoch << FENCE_BITS | self.counter + 1
+            counter = self.counter + 1
+            ticket.site, ticket.fence = site, self.least_fence | counter
             if self.capacity > 1:
                 ticket.slot = self.ports[site].process.slot()
             if ticket.delay is not None and self.door:
@@ -345,10 +349,9 @@ class Instance:
             ticket.gone = True
             ticket.passed = passed
             self.waiting -= 1
-            if not self.waiting:
+            if queue and not self.waiting:
                 queue.clear()
-            self.counter += 1
-            self.entries += 1
+            self.counter = counter
             self.unheard += 1
             self.inside[site] = ticket
             if future:
@@ -376,14 +379,16 @@ class Instance:
 
     def _ask(self) -> None:
         """Let as many idle sites ask as there are callers that no asking site stands for."""
-        wanted = self.waiting - self.asking - len(self.parked) - len(self.registering)
-        if wanted <= 0 or self.withheld:
+        if self.withheld:
             return
-        if self.capacity == 1:
-            if self.first.process.phase is IDLE:
+        if self.capacity == 1:  # a site that is alone and idle is not asking, and not parked
+            if self.waiting and self.first.process.phase is IDLE:
                 self.asking += 1
                 if sends := self.first.acquire():
                     self._perform(sends)
+            return
+        wanted = self.waiting - self.asking - len(self.parked) - len(self.registering)
+        if wanted <= 0:
             return
         idle = [port for port in self.ports.values() if port.process.phase is IDLE]
         random.shuffle(idle)  # or all nodes would crowd into one group, where an algorithm forms groups

@@ -55,7 +55,7 @@ class Switchboard:
         self, node: str, members: Iterable[str], cards: tuple[Card, Card], locality: int, transport: Transport
     ) -> None:
         effects, names = Effects(), sorted(members)
-        self.node = node
+        self.node, self._sends, self._roused = node, effects.sends, effects.roused
         self.lobby: Lobby
         self.outsiders: set[str] = set()
         """Peers that are connected, but are not those that the view has under their names."""
@@ -134,9 +134,10 @@ class Switchboard:
         try:
             instance.request(ticket)
         finally:
-            if self.turns.roused:
+            if self._roused:
                 self.turns.rouse_soon()
-            self.outgoing.after_call()
+            if self._sends:
+                self.outgoing.after_call()
 
     def withdraw(self, lock: str, ticket: Ticket) -> None:
         if self.outgoing.closed or ticket.gone:
@@ -148,16 +149,17 @@ class Switchboard:
 
     def release(self, lock: str, ticket: Ticket) -> bool:
         """Whether that made something leave for another node: the lock itself, as a rule."""
-        if self.outgoing.closed or ticket.released:
-            return False
         instance = self.instances.get(lock)
-        if instance is None or instance.inside.get(ticket.site) is not ticket:
-            ticket.released = ticket.lost = True  # of an epoch that is over: it was not carried into this one
+        if instance is None or instance.inside.get(ticket.site) is not ticket or self.outgoing.closed:
+            if not (ticket.released or self.outgoing.closed):
+                ticket.released = ticket.lost = (
+                    True  # of an epoch that is over: it was not carried into this one
+                )
             return False
         instance.release(ticket)
-        if self.turns.roused:
+        if self._roused:
             self.turns.rouse_soon()
-        return self.outgoing.after_call()
+        return bool(self._sends) and self.outgoing.after_call()
 
     def _instance(self, lock: str, capacity: int) -> Instance:
         """Where an algorithm says something before anybody asks, all nodes must hear that the lock exists."""

@@ -201,13 +201,13 @@ class Table:
         return next((hold for hold in reversed(self.holds.get(lock, ())) if hold.key[1] is owner), None)
 
     def forget(self, hold: Hold, last: bool = True) -> None:
-        holds = self.holds.get(hold.key[0], ())
-        if hold not in holds:
+        lock = hold.key[0]
+        holds = self.holds.get(lock)
+        if not holds or hold not in holds:
             return
-        if len(holds) == 1:
-            del self.holds[hold.key[0]]
-        else:
-            self.holds[hold.key[0]].remove(hold)
+        holds.remove(hold)
+        if not holds:
+            del self.holds[lock]
         if last:
             for observer in self.observers:
                 observer.on_exit(hold.first or hold)

@@ -136,7 +136,7 @@ class Breaks:
         answer: asyncio.Future[Broken] = asyncio.get_running_loop().create_future()
 
         def then(breaking: Breaking, view: View) -> None:
-            self._in_loop(_settle, answer, broken(name, breaking, view))
+            self._in_loop(_answer, answer, broken(name, breaking, view))
 
         self._waiting[answer] = name
         self._council.pleas.begin(tuple(f"{kind}:{name}" for kind in KINDS), then)
@@ -165,7 +165,7 @@ class Breaks:
                 answer.set_exception(why(name))
 
 
-def _settle(answer: asyncio.Future[Broken], found: Broken) -> None:
+def _answer(answer: asyncio.Future[Broken], found: Broken) -> None:
     if not answer.done():
         answer.set_result(found)
 

@@ -318,12 +318,8 @@ class Voter(msgspec.Struct, kw_only=True):
         """Before anybody is wedged a proposer asks until it knows that a change will come to an end."""
         if self.votes and self.next_epoch(sender, m.epoch):
             self.over |= self.lapsed(now)
-            self.say(
-                sender,
-                Polled(
-                    self.file.voter, m.epoch, tuple(self.silent(now)), self.promised, self.news(), m.number
-                ),
-            )
+            told = (tuple(self.silent(now)), self.promised, self.news(), m.number)
+            self.say(sender, Polled(self.file.voter, m.epoch, *told))
 
     def fetch(self, sender: str, m: Fetch, now: float) -> None:
         if self.view and m.epoch < self.view.epoch:

@@ -83,9 +83,8 @@ class Gate:
 
     def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
         """M3, as `Member.enter`. An instance of an earlier epoch, which has not been thrown away yet, lets nobody in."""
-        ends = (
-            self._ends
-        )  # as it was before: a lease that ran out and was renewed since may have cost what is noted
+        # The end as it was before: if the lease ran out and was renewed since, this hold may have been lost meanwhile.
+        ends = self._ends
         self._noted[ticket] = lock, capacity  # before the gate is looked at
         if epoch == self._open and self.clock() < ends:
             return True

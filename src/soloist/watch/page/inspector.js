@@ -18,8 +18,10 @@ export class Inspector {
     this.flying = el("ul", { class: "flying", "aria-label": "Messages on their way" });
     this.flyingTitle = el("h3", {}, "On their way");
     this.live = el("p", { class: "unseen", "aria-live": "polite" });
-    this.element = el("div", { class: "inspector" }, this.sentence, this.table, el("div", { class: "columns" },
-      el("section", {}, el("h3", {}, "Waiting"), this.waiting), el("section", {}, this.flyingTitle, this.flying)), this.live);
+    this.element = el("div", { class: "inspector" }, this.sentence,
+      el("div", { class: "columns" }, this.table,
+        el("div", { class: "lists" }, el("h3", {}, "Waiting"), this.waiting, this.flyingTitle, this.flying)),
+      this.live);
     this.cells = new Map();
   }
 
@@ -77,8 +79,9 @@ export class Inspector {
     const names = paperNames(run.head.source);
     const heading = (field) => {
       const known = names.get(field);
-      const label = known && known.paper ? known.paper : field;
-      return el("th", { scope: "col", title: known ? `${field}: ${known.meaning}` : field }, label, label.replace(/\[.*/, "") === field ? null : el("small", {}, field));
+      const label = known && /^\S{1,30}$/.test(known.paper) ? known.paper : field;
+      const title = known ? [known.paper, known.meaning].filter(Boolean).join(": ") : field;
+      return el("th", { scope: "col", title }, label, label.replace(/\[.*/, "") === field ? null : el("small", {}, field));
     };
     this.cells = new Map();
     const rows = sites.map((site) => {

@@ -16,7 +16,7 @@ const KEYS = [
   ["+ − f", "zoom in, zoom out, all of the run"],
   ["↑ ↓", "pick the site above, below"],
   ["t", "by step or by time"],
-  ["1 2 3 4", "close or open score, stage, inspector, source"],
+  ["1 2 3 4 5", "close or open score, stage, inspector, source, play"],
   ["m", "motion on or off"],
   ["?", "this help"],
 ];
@@ -30,7 +30,13 @@ export class Keys {
       el("dl", {}, ...KEYS.flatMap(([key, text]) => [el("dt", {}, key), el("dd", {}, text)])),
       el("p", {}, "In the score: drag pans, ctrl and wheel zoom, a click on an event or message selects it, a click on a site's name picks it."),
       el("form", { method: "dialog" }, el("button", {}, "Close")));
-    document.addEventListener("keydown", (event) => this.press(event));
+    this.pressed = (event) => this.press(event);
+    document.addEventListener("keydown", this.pressed);
+  }
+
+  /** The page is about to be replaced by another. */
+  leave() {
+    document.removeEventListener("keydown", this.pressed);
   }
 
   press(event) {

@@ -2,8 +2,20 @@
 
 const TURN = 2 * Math.PI;
 
-/** A place [x, y] for each site. */
+/** A place [x, y] for each site; together they fill the stage. */
 export function places(stage, nodes) {
+  const found = structured(stage, nodes);
+  const ranges = [0, 1].map((axis) => {
+    const values = found.map((place) => place[axis]);
+    return [Math.min(...values), Math.max(...values)];
+  });
+  return found.map((place) => place.map((value, axis) => {
+    const [low, high] = ranges[axis];
+    return high - low < 1e-6 ? 0 : (2 * (value - low)) / (high - low) - 1;
+  }));
+}
+
+function structured(stage, nodes) {
   switch (stage.layout) {
     case "tree":
       return treePlaces(stage.edges, nodes);

@@ -9,6 +9,7 @@ import { Filters } from "./filters.js";
 import { Inspector } from "./inspector.js";
 import { Keys } from "./keys.js";
 import { Look } from "./look.js";
+import { Game } from "./play.js";
 import { Player } from "./player.js";
 import { Score } from "./score.js";
 import { Source } from "./source.js";
@@ -16,14 +17,16 @@ import { Stage } from "./stage.js";
 import { parseLines, readRuns, TraceError } from "./trace.js";
 import { Transport } from "./transport.js";
 
-const PANELS = { score: "Score", stage: "Stage", inspector: "Inspector", source: "Source" };
+const PANELS = { score: "Score", stage: "Stage", inspector: "Inspector", source: "Source", game: "Play" };
 
 export class Page {
   constructor(root, data) {
     const runs = readRuns(data);
     this.player = new Player(runs);
     this.look = new Look(runs);
-    this.panelNames = Object.keys(PANELS);
+    this.panelNames = Object.keys(PANELS).filter((name) => name !== "game" || data.play);
+    this.game = data.play ? new Game(this.player, data.play, { reload: (other) => this.reload(root, other) }) : null;
+    this.player.game = this.game;
     this.closed = [];
     this.scores = runs.map((_, r) => new Score(this.player, this.look, r));
     this.stages = runs.map((_, r) => new Stage(this.player, this.look, r));
@@ -34,9 +37,17 @@ export class Page {
     this.keys = new Keys(this.player, this);
     this.address = new Address(this.player, this);
     this.build(root, runs);
-    this.player.views = [...this.scores, ...this.stages, this.inspector, this.source, this.filters, this.transport, this.address];
+    this.player.views = [...this.scores, ...this.stages, this.inspector, this.source, this.filters, this.transport, this.address, ...(this.game ? [this.game] : [])];
     this.watchTheme();
     this.address.read();
+  }
+
+  /** Another run in place of this one. */
+  reload(root, data) {
+    this.player.views = [];
+    this.keys.leave();
+    history.replaceState(null, "", "#");
+    window.soloistPage = new Page(root, data);
   }
 
   get searchBox() {
@@ -49,9 +60,10 @@ export class Page {
       stage: this.panel("stage", this.stages.map((stage) => stage.element)),
       inspector: this.panel("inspector", [this.inspector.element], runs.length > 1 ? this.runSwitch() : null),
       source: this.panel("source", [this.source.element]),
+      ...(this.game ? { game: this.panel("game", [this.game.element]) } : {}),
     };
     this.reopen = el("div", { class: "reopen", role: "group", "aria-label": "Closed panels" });
-    this.desk = el("main", { class: "desk" }, ...Object.values(this.panels));
+    this.desk = el("main", { class: this.game ? "desk playing" : "desk" }, ...Object.values(this.panels));
     fill(root, this.header(runs), this.filters.element, this.desk, this.transport.element, this.keys.help);
     document.title = `${runs.map((run) => run.head.title || run.head.algorithm).join(" beside ")} · Soloist`;
   }

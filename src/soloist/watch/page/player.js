@@ -169,6 +169,7 @@ export class Player {
     let moving = this.playing || this.glide !== null;
     for (const view of this.views) moving = view.draw(now) || moving;
     if (moving) this.changed();
+    if (!this.drawn) this.drawn = performance.mark("soloist-drawn");
   }
 
   playOn(now) {

@@ -9,6 +9,7 @@ const GUTTER = 64;
 const RULER = 22;
 const MOST_ARROWS = 1500;
 const NEAR = 9;
+const FAULTS = new Set(["crash", "restart", "pause", "resume", "lose", "duplicate", "cut", "heal"]);
 
 export class Score {
   constructor(player, look, r) {
@@ -126,7 +127,7 @@ export class Score {
     const context = this.canvas.getContext("2d");
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
-    context.font = this.font = `12px ${getComputedStyle(this.element).fontFamily}`;
+    context.font = this.font = this.font || `12px ${getComputedStyle(this.element).fontFamily}`;
     this.drawView(context);
     this.canvas.setAttribute("aria-label", this.label());
     return false;
@@ -139,24 +140,54 @@ export class Score {
 
   drawView(context) {
     const [from, to] = this.stepsInView();
-    const cone = this.player.cone(this.r);
-    this.marks = [];
-    this.arrows = [];
+    this.refreshBackdrop(from, to);
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(this.backdrop, 0, 0);
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.save();
-    context.beginPath();
-    context.rect(GUTTER - 6, 0, this.width, this.height);
-    context.clip();
-    this.drawRuler(context, from, to);
-    this.drawLanes(context);
-    const messages = this.run.between(from, to).filter((message) => this.player.shows(message));
-    const dense = messages.length > MOST_ARROWS;
-    this.drawMessages(context, dense ? this.thinned(messages) : messages, cone);
-    this.drawEvents(context, from, to, cone);
+    this.clip(context);
+    this.drawMessages(context, this.messagesOfNow(), this.player.cone(this.r), true);
     this.drawFuture(context);
-    if (!dense) this.drawLabels(context, cone);
+    if (!this.dense) this.drawLabels(context);
     this.drawPlayhead(context);
     context.restore();
     this.drawNames(context);
+  }
+
+  clip(context) {
+    context.beginPath();
+    context.rect(GUTTER - 6, 0, this.width, this.height);
+    context.clip();
+  }
+
+  /** All that does not depend on the playhead, drawn anew only when the view or the selection has changed. */
+  refreshBackdrop(from, to) {
+    const { player } = this;
+    const key = [this.left, this.scale, this.top, player.version, player.axis, this.width, this.height, this.run.length].join();
+    if (this.backdrop && key === this.backdropOf) return;
+    this.backdropOf = key;
+    this.backdrop = this.backdrop || document.createElement("canvas");
+    this.backdrop.width = this.canvas.width;
+    this.backdrop.height = this.canvas.height;
+    const context = this.backdrop.getContext("2d");
+    context.scale(this.ratio, this.ratio);
+    context.font = this.font;
+    this.clip(context);
+    this.marks = [];
+    this.arrows = [];
+    const messages = this.run.between(from, to).filter((message) => player.shows(message));
+    this.dense = messages.length > MOST_ARROWS;
+    this.drawRuler(context);
+    this.drawLanes(context, from, to);
+    this.drawMessages(context, this.dense ? this.thinned(messages) : messages, player.cone(this.r), false);
+    this.drawEvents(context, from, to, player.cone(this.r));
+  }
+
+  /** What this step received and sent: drawn once more, wider. */
+  messagesOfNow() {
+    const step = this.run.steps[this.player.at(this.r)];
+    const numbers = [step.message, ...(step.sent || []).map((sent) => sent.id)];
+    return numbers.map((id) => this.run.messages.get(id)).filter((message) => message && this.player.shows(message));
   }
 
   /** Of more arrows than one could tell apart, only as many as make the pattern: those of the selection stay. */
@@ -206,8 +237,7 @@ export class Score {
     context.globalAlpha = 1;
   }
 
-  drawLanes(context) {
-    const [from, to] = this.stepsInView();
+  drawLanes(context, from, to) {
     for (let site = 0; site < this.run.nodes; site++) {
       const y = this.y(site);
       if (y < -this.lane || y > this.height + this.lane) continue;
@@ -215,8 +245,8 @@ export class Score {
       context.fillStyle = site === this.player.site ? this.look.soft : this.look.faint;
       context.fillRect(GUTTER - 6, Math.round(y) - (site === this.player.site ? 1 : 0.5), this.width, site === this.player.site ? 2 : 1);
       for (const span of this.spansInView(site, from, to)) this.drawSpan(context, span, y);
-      context.globalAlpha = 1;
     }
+    context.globalAlpha = 1;
   }
 
   spansInView(site, from, to) {
@@ -233,6 +263,7 @@ export class Score {
   }
 
   drawSpan(context, { is, from, to }, y) {
+    if (this.player.cone(this.r)) context.globalAlpha = 0.4;
     const end = to >= this.run.length ? this.width + 10 : this.x(this.run.place(to, this.axis));
     const x = Math.max(this.x(this.run.place(from, this.axis)), GUTTER - 10);
     const width = Math.max(1.5, Math.min(end, this.width + 10) - x);
@@ -241,13 +272,11 @@ export class Score {
       context.fillStyle = this.look.inside;
       context.fillRect(x, y - half, width, 2 * half);
     } else if (is === "waiting") {
-      context.fillStyle = this.hatch(context);
+      context.fillStyle = this.dense ? this.look.faint : this.hatch(context);
       context.fillRect(x, y - half * 0.7, width, 1.4 * half);
     } else {
       context.fillStyle = is === "down" ? this.look.down : this.look.soft;
-      context.globalAlpha *= is === "down" ? 1 : 0.5;
       context.fillRect(x, y - half * 0.45, width, 0.9 * half);
-      context.globalAlpha = 1;
     }
   }
 
@@ -268,13 +297,13 @@ export class Score {
     return (this.hatched = context.createPattern(tile, "repeat"));
   }
 
-  drawMessages(context, messages, cone) {
+  drawMessages(context, messages, cone, now) {
     const bright = (message) => !cone || (cone[message.sent] && (message.end === null || message.lost || cone[message.end]) && this.sameSide(cone, message));
     for (const message of messages) {
       const arrow = this.arrow(message);
-      context.globalAlpha = bright(message) ? 1 : 0.13;
+      context.globalAlpha = bright(message) ? (this.dense && !now && !cone ? 0.1 : 1) : this.dense ? 0.03 : 0.13;
       context.strokeStyle = context.fillStyle = this.look.colour(message.kind);
-      context.lineWidth = arrow.wide ? 2.2 : 1.4;
+      context.lineWidth = now ? 2.6 : 1.4;
       context.setLineDash(message.end === null ? [2, 4] : this.look.dash(message.kind));
       context.beginPath();
       context.moveTo(arrow.x1, arrow.y1);
@@ -283,7 +312,7 @@ export class Score {
       context.setLineDash([]);
       if (message.lost) this.drawCross(context, arrow.x2, arrow.y2, 5);
       else if (message.end !== null) this.drawTip(context, arrow);
-      if (bright(message)) this.arrows.push(arrow);
+      if (!now && bright(message)) this.arrows.push(arrow);
     }
     context.globalAlpha = 1;
   }
@@ -296,15 +325,13 @@ export class Score {
   arrow(message) {
     const x1 = this.x(this.run.place(message.sent, this.axis));
     const [y1, y] = [this.y(message.from), this.y(message.to)];
-    const here = this.player.at(this.r);
-    const wide = message.end === here || message.sent === here;
     if (message.end === null) {
       const part = Math.min(0.6, 60 / Math.max(1, Math.abs(y - y1)));
-      return { message, x1, y1, x2: x1 + 46, y2: y1 + (y - y1) * part, wide };
+      return { message, x1, y1, x2: x1 + 46, y2: y1 + (y - y1) * part };
     }
     const x2 = this.x(this.run.place(message.end, this.axis));
-    if (message.lost) return { message, x1, y1, x2: x1 + 0.75 * (x2 - x1), y2: y1 + 0.75 * (y - y1), wide };
-    return { message, x1, y1, x2, y2: y, wide };
+    if (message.lost) return { message, x1, y1, x2: x1 + 0.75 * (x2 - x1), y2: y1 + 0.75 * (y - y1) };
+    return { message, x1, y1, x2, y2: y };
   }
 
   drawTip(context, { x1, y1, x2, y2 }) {
@@ -340,7 +367,7 @@ export class Score {
       const across = !Number.isInteger(step.site);
       const y = across ? RULER : this.y(step.site);
       context.globalAlpha = !cone || cone[n] ? 1 : 0.15;
-      this.drawEvent(context, step, x, y, r);
+      if (!this.dense || FAULTS.has(step.what) || (cone && cone[n])) this.drawEvent(context, step, x, y, r);
       if (bad.has(n)) this.ring(context, x, y, r + 5, this.look.bad);
       if (found.has(n)) this.ring(context, x, y, r + 4, this.look.playhead);
       this.marks.push({ n, x, y });
@@ -392,8 +419,9 @@ export class Score {
     const taken = this.marks.map(({ x, y }) => [x - 5, y - 5, x + 5, y + 5]);
     context.textAlign = "center";
     context.lineWidth = 4;
-    const wideFirst = [...this.arrows].sort((a, b) => Number(b.wide) - Number(a.wide));
-    for (const { message, x1, y1, x2, y2 } of wideFirst) {
+    const now = new Set(this.messagesOfNow());
+    const nowFirst = [...this.arrows].sort((a, b) => now.has(b.message) - now.has(a.message));
+    for (const { message, x1, y1, x2, y2 } of nowFirst) {
       const half = context.measureText(message.kind).width / 2 + 2;
       if (Math.hypot(x2 - x1, y2 - y1) < 2 * half + 14) continue;
       for (const part of [0.5, 0.36, 0.64, 0.25, 0.75]) {
@@ -414,9 +442,10 @@ export class Score {
 
   drawPlayhead(context) {
     const x = this.x(this.player.place(this.r));
+    context.fillStyle = this.look.ground;
+    context.fillRect(x - 18, 2, 36, RULER - 5);
     context.fillStyle = this.look.playhead;
     context.fillRect(x - 1, RULER - 6, 2, this.height);
-    traceShape(context, "triangle", x, RULER - 9, 0);
     context.beginPath();
     context.moveTo(x - 6, RULER - 14);
     context.lineTo(x + 6, RULER - 14);

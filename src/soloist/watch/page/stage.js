@@ -37,14 +37,14 @@ export class Stage {
     this.at = places(stage, nodes).map(([x, y]) => [width / 2 + x * Math.max(a, 10), height / 2 + y * Math.max(b, 10)]);
     this.roomy = nodes <= 12;
     this.svg = el("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Stage: ${nodes} sites as a ${stage.layout}` });
-    this.layers = ["edges", "quorum", "pointers", "sites", "flights"].map((name) => el("g", { class: name }));
+    this.layers = ["edges", "quorum", "tracks", "pointers", "sites", "flights"].map((name) => el("g", { class: name }));
     this.svg.append(this.arrowheads(), ...this.layers);
     this.drawEdges();
     this.sites = Array.from({ length: nodes }, (_, site) => this.buildSite(site));
     this.flights.clear();
     this.pointers.clear();
-    this.layers[3].append(...this.sites.map((each) => each.group));
-    this.element.replaceChildren(this.svg);
+    this.layers[4].append(...this.sites.map((each) => each.group));
+    this.element.replaceChildren(this.svg, this.key());
     this.drawn = null;
     this.player.changed();
   }
@@ -62,6 +62,13 @@ export class Stage {
       const [x1, y1, x2, y2] = this.chord(from, to, ring ? 4 : 0);
       this.layers[0].append(el("line", { x1, y1, x2, y2, "marker-end": ring ? `url(#head-edge-${this.r})` : null }));
     }
+  }
+
+  /** Which arrow is which pointer. */
+  key() {
+    const rows = (this.run.stage.pointers || []).map(({ field, label }, i) =>
+      el("span", {}, el("svg", { viewBox: "0 0 26 8", "aria-hidden": "true" }, el("path", { d: "M 0 4 H 24", class: `pointer pointer-${i % 3}`, "marker-end": `url(#head-${i % 3}-${this.r})` })), label || field));
+    return el("p", { class: "stage-key" }, ...rows);
   }
 
   /** The line between the rims of two sites. */
@@ -214,7 +221,7 @@ export class Stage {
       const path = el("path", { class: `pointer pointer-${i % 3}`, "marker-end": `url(#head-${i % 3}-${this.r})` }, title);
       pointer = { path, title, site, i, tip: goal, from: goal, goal, began: -Infinity };
       this.pointers.set(key, pointer);
-      this.layers[2].append(path);
+      this.layers[3].append(path);
       this.drawPointer(pointer);
     }
     setText(pointer.title, text);
@@ -284,6 +291,7 @@ export class Stage {
     for (const [id, flight] of this.flights) {
       if (alive.has(id)) continue;
       flight.group.remove();
+      flight.track.remove();
       this.flights.delete(id);
     }
   }
@@ -305,7 +313,7 @@ export class Stage {
     const flight = this.flights.get(message.id) || this.newFlight(message);
     const [x1, y1, x2, y2] = this.chord(message.from, message.to, 6);
     const length = Math.hypot(x2 - x1, y2 - y1) || 1;
-    const aside = 7 + 12 * beside;
+    const aside = 13 * beside;
     const x = x1 + (x2 - x1) * part + (-(y2 - y1) / length) * aside;
     const y = y1 + (y2 - y1) * part + ((x2 - x1) / length) * aside;
     flight.group.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
@@ -320,10 +328,18 @@ export class Stage {
     const text = `${showMessage(message)} from ${run.names[message.from]} to ${run.names[message.to]}`;
     const label = this.roomy ? el("text", { x: r + 3, y: 4, fill: look.colour(message.kind) }, message.kind) : null;
     const group = el("g", { class: isToken ? "flight carries-token" : "flight", onclick: (event) => this.pickFlight(message, event) }, shape, label, el("title", {}, text));
-    this.layers[4].append(group);
-    const flight = { group };
+    this.layers[5].append(group);
+    const flight = { group, track: this.newTrack(message) };
     this.flights.set(message.id, flight);
     return flight;
+  }
+
+  /** The way that a message goes: from its sender to its addressee. */
+  newTrack(message) {
+    const [x1, y1, x2, y2] = this.chord(message.from, message.to, 3);
+    const track = el("line", { x1, y1, x2, y2, stroke: this.look.colour(message.kind) });
+    this.layers[2].append(track);
+    return track;
   }
 
   /** A click on a message selects where it was sent; in play mode it is delivered, or dropped with shift. */

@@ -51,9 +51,15 @@ export class Run {
     this.nodes = head.nodes;
     this.names = Array.from({ length: head.nodes }, (_, i) => (head.sites && head.sites[i]) || String(i));
     this.stage = { layout: "circle", edges: [], quorums: null, pointers: [], token: null, queue: null, ...head.stage };
-    this.steps = [];
+    this.replace(steps);
+  }
+
+  /** Other steps of the same system, as they come from a server: all is indexed anew, which takes some milliseconds. */
+  replace(steps) {
+    steps.forEach((step, n) => checkStep(step, n, this.nodes));
+    this.steps = steps;
     this.#clear();
-    this.extend(steps);
+    this.#index();
   }
 
   #clear() {
@@ -67,14 +73,6 @@ export class Run {
     this.spans = Array.from({ length: this.nodes }, () => []);
     this.buckets = [];
     this.cached = null;
-  }
-
-  /** More steps at the end, as they come from a server: everything is indexed anew, which takes some milliseconds. */
-  extend(steps) {
-    steps.forEach((step, i) => checkStep(step, this.steps.length + i, this.nodes));
-    this.steps = this.steps.concat(steps);
-    this.#clear();
-    this.#index();
   }
 
   get length() {

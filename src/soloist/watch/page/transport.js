@@ -4,13 +4,25 @@ import { clamp, el, setText } from "./dom.js";
 import { SPEEDS } from "./player.js";
 
 const EDGE = 8;
+const ICONS = {
+  first: "M1 1h2v12H1z M13 1v12L4 7z",
+  back: "M11 1v12L2 7z",
+  play: "M3 1v12l10-6z",
+  pause: "M2 1h4v12H2z M8 1h4v12H8z",
+  forward: "M3 1v12l9-6z",
+  last: "M1 1v12l9-6z M11 1h2v12h-2z",
+};
+
+function icon(name) {
+  return el("svg", { class: "icon", viewBox: "0 0 14 14", "aria-hidden": "true" }, el("path", { d: ICONS[name] }));
+}
 
 export class Transport {
   constructor(player, look) {
     this.player = player;
     this.look = look;
-    const button = (label, sign, action, id) => el("button", { id, title: label, "aria-label": label, onclick: action }, sign);
-    this.playButton = button("Play", "▶", () => player.toggle(), "play");
+    const button = (label, id, action) => el("button", { id, title: label, "aria-label": label, onclick: action }, icon(id));
+    this.playButton = button("Play (space)", "play", () => player.toggle());
     this.where = el("output", { class: "where", id: "where" });
     this.speed = el("select", { "aria-label": "Speed, in steps a second", title: "Steps a second", onchange: (event) => this.setSpeed(event) },
       ...SPEEDS.map((each) => el("option", { value: String(each), selected: each === player.speed }, `${each}/s`)));
@@ -18,11 +30,11 @@ export class Transport {
     this.map = el("canvas", { class: "minimap", tabindex: "0", role: "slider", "aria-label": "Step", "aria-valuemin": "0" });
     this.element = el("div", { class: "transport" },
       el("div", { class: "buttons" },
-        button("First step (Home)", "⏮", () => player.go(0), "first"),
-        button("Step back (←)", "◀︎", () => player.step(-1), "back"),
+        button("First step (Home)", "first", () => player.go(0)),
+        button("Step back (←)", "back", () => player.step(-1)),
         this.playButton,
-        button("Step forward (→)", "▶︎|", () => player.step(1), "forward"),
-        button("Last step (End)", "⏭", () => player.go(player.last), "last"),
+        button("Step forward (→)", "forward", () => player.step(1)),
+        button("Last step (End)", "last", () => player.go(player.last)),
         this.speed, this.axis, this.where),
       el("div", { class: "map-frame" }, this.map));
     this.watch();
@@ -61,14 +73,21 @@ export class Transport {
     this.map.setAttribute("aria-valuemax", String(player.last));
     this.map.setAttribute("aria-valuenow", String(player.moment));
     this.map.setAttribute("aria-valuetext", `step ${player.at()} of ${player.run.length - 1}`);
-    setText(this.playButton, player.playing ? "⏸" : "▶");
-    this.playButton.setAttribute("aria-label", player.playing ? "Pause (space)" : "Play (space)");
+    this.drawPlayButton();
     setText(this.axis, player.axis === "time" ? "by time" : "by step");
     this.axis.setAttribute("aria-label", `The axis is ${player.axis}; change it (t)`);
     this.axis.hidden = !player.runs.some((run) => run.hasTime);
     setText(this.where, `${player.at()} / ${player.run.length - 1}`);
     if (this.width) this.drawMap();
     return false;
+  }
+
+  drawPlayButton() {
+    const shows = this.player.playing ? "pause" : "play";
+    if (this.shows === shows) return;
+    this.shows = shows;
+    this.playButton.setAttribute("aria-label", shows === "pause" ? "Pause (space)" : "Play (space)");
+    this.playButton.replaceChildren(icon(shows));
   }
 
   drawMap() {

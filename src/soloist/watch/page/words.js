@@ -3,13 +3,9 @@
 /** A value of the trace as a paper would write it. */
 export function show(value) {
   if (value === null || value === undefined) return "–";
-  if (Array.isArray(value)) return value.every(isPlain) || value.length < 2 ? `[${value.map(show).join(", ")}]` : `[${value.map(showPair).join(" ")}]`;
+  if (Array.isArray(value)) return `[${value.map(showPair).join(value.some(Array.isArray) ? " " : ", ")}]`;
   if (typeof value === "object") return `{${Object.entries(value).map(([name, each]) => `${name}: ${show(each)}`).join(", ")}}`;
   return String(value);
-}
-
-function isPlain(value) {
-  return value === null || typeof value !== "object";
 }
 
 /** Pairs such as timestamps are written in round brackets: (2, 1). */
@@ -19,7 +15,7 @@ function showPair(value) {
 
 export function showMessage(message) {
   const fields = Object.entries(message.fields || {}).map(([name, value]) => `${name}=${show(value)}`);
-  return `${message.kind}(${fields.join(", ")})`;
+  return fields.length ? `${message.kind}(${fields.join(", ")})` : message.kind;
 }
 
 /** The names of sites as a list in words. */
@@ -93,10 +89,12 @@ export function paperNames(source) {
   for (const row of rows.slice(head + 1)) {
     if (!row.trim()) break;
     const paper = row.slice(0, here).trim();
-    const ours = (meaning > 0 ? row.slice(here, meaning) : row.slice(here)).trim();
-    for (const field of ours.match(/[A-Za-z_]\w*/g) || []) {
-      if (!names.has(field)) names.set(field, { paper, meaning: meaning > 0 ? row.slice(meaning).trim() : "" });
-    }
+    const ours = (meaning > 0 ? row.slice(here, meaning) : row.slice(here)).replace(/\(.*/, "").split(",");
+    const theirs = paper.split(",");
+    ours.map((each) => each.trim().replace(/\[.*/, "")).forEach((field, i) => {
+      const name = theirs.length === ours.length ? theirs[i].trim() : paper;
+      if (field && !names.has(field)) names.set(field, { paper: name, meaning: meaning > 0 ? row.slice(meaning).trim() : "" });
+    });
   }
   return names;
 }

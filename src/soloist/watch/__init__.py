@@ -1,0 +1,1 @@
+"""Runs that one looks at: recorded, drawn, stepped, played with."""

@@ -27,7 +27,7 @@ class Step(msgspec.Struct, frozen=True):
     peer: Site | None = None
     message: Message | None = None
     name: str | None = None
-    """The timer that ran out, the sides of a partition, or `as new` of a restart."""
+    """The timer that ran out, the sides of a partition, `as new` of a restart, or how long a pause lasts: `until 8.5`."""
 
     def __str__(self) -> str:
         match self.kind:
@@ -41,7 +41,7 @@ class Step(msgspec.Struct, frozen=True):
                 text = f"{self.site} -> {self.peer}  {self.kind} {self.message}"
             case "partition" | "heal":
                 text = f"{self.kind} {self.name}"
-            case "restart" if self.name:
+            case "restart" | "pause" if self.name:
                 text = f"{self.site}  {self.kind} {self.name}"
             case _:
                 text = f"{self.site}  {self.kind}"

@@ -239,8 +239,8 @@ def _run(
     processes = card.start(size)
     make, keep = Engine, Ledger
     if experiment.faults:
-        anew = partial(_anew, card, size)
-        make, keep = partial(FaultyEngine, faults=experiment.faults, anew=anew), FaultyLedger  # type: ignore[assignment]
+        fresh = partial(anew, card, size)
+        make, keep = partial(FaultyEngine, faults=experiment.faults, anew=fresh), FaultyLedger  # type: ignore[assignment]
     occupancy = Occupancy(size.k, start, stop)
     engine = make(
         processes,
@@ -264,7 +264,7 @@ def _run(
     return result
 
 
-def _anew(card: Card, size: Size, site: Site) -> Process:
+def anew(card: Card, size: Size, site: Site) -> Process:
     """A site as it begins, without what it would send then: the others have had that."""
     process = card.start_one(size, site)
     process.begin()

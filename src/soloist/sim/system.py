@@ -5,7 +5,7 @@ No clock and no order of events: whoever drives it says what happens next. Scrip
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -81,15 +81,24 @@ class System:
 
         return chosen
 
-    def begin(self, n: int, make: Make, anew: Make, fifo: bool) -> list[Happening]:
-        """All sites as they begin; `anew` makes one that comes back as it began."""
+    def begin(
+        self, n: int, make: Make, anew: Make, fifo: bool, begun: Mapping[Site, Sequence[Send]] | None = None
+    ) -> list[Happening]:
+        """All sites as they begin; `anew` makes one that comes back as it began. Those that have begun already only
+        have something on its way."""
         self.fifo, self.anew = fifo, anew
         self.flights, self.timers, self.down, self.paused = [], set(), set(), set()
         self.next_id = count().__next__
         for left in (self.out.sends, self.out.entered, self.out.timers, self.chose):  # by a run that failed
             left.clear()
         self.ports = [self.make_port(make(site), self.out) for site in range(n)]
-        return [self._do(Happening("begin", site), self.ports[site].begin) for site in range(n)]
+        begun = begun or {}
+        return [
+            self._happened(Happening("begin", site), begun[site])
+            if site in begun
+            else self._do(Happening("begin", site), self.ports[site].begin)
+            for site in range(n)
+        ]
 
     # What sites do.
 

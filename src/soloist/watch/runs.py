@@ -25,7 +25,7 @@ MOST_STEPS = 100_000
 
 
 class RecordedScript(Script):
-    """A script whose run is written down from its `start` on. A comment is said of the step after it."""
+    """A script whose run is written down from its `start` on. A comment becomes a note."""
 
     def __init__(self, card: Card | None = None) -> None:
         super().__init__()
@@ -42,8 +42,7 @@ class RecordedScript(Script):
         command = command.strip()
         if command.startswith("#"):
             if self.recording:
-                said = command.lstrip("# ")
-                self.recording.text = f"{self.recording.text} {said}" if self.recording.text else said
+                self.recording.note("note", 0, command.lstrip("# "))
         elif command:
             if self.recording is None and command.split()[0] != "start":
                 raise UsageError(f"a script begins with `start NAME nodes=N`, not with {command!r}")

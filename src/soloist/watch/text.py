@@ -37,8 +37,10 @@ def _lines(trace: Trace, width: int) -> Iterator[str]:
     yield f"{'step':>5} {'time':>9}  {names}".rstrip() if timed else f"{'step':>5}  {names}".rstrip()
     for step in trace.steps:
         lanes.step(step.site, step.what, step.phase)
-        if step.text and step.what not in ("cut", "heal", "note"):
+        if step.text and step.what not in ("cut", "heal"):
             yield from (f"       # {line}" for line in _wrapped(step.text, width - 9))
+        if step.what == "note":
+            continue
         row = "".join(_sign(lanes, site, site == step.site) for site in range(head.nodes)) if drawn else ""
         time = f" {step.t or 0.0:>9.7g}" if timed else ""
         said = f"{trace.name(step.site)} {sentence(trace, step, messages)}"

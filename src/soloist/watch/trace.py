@@ -74,6 +74,8 @@ class Head(msgspec.Struct, kw_only=True):
     algorithm: str
     title: str = ""
     printed: bool = False
+    erratum: str | None = None
+    """The code of the one error that is put back, where it is not the whole text as printed."""
     nodes: int
     k: int = 1
     options: dict[str, str] = {}
@@ -88,6 +90,8 @@ class Head(msgspec.Struct, kw_only=True):
     stage: Stage = Stage()
     finding: Verdict | None = None
     notes: list[str] = []
+    start: dict[str, str] = {}
+    """Of a live lock: the snapshots with which its sites began, where that was recorded."""
 
 
 class Sent(msgspec.Struct, frozen=True, omit_defaults=True):

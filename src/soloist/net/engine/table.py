@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from soloist.algorithms import Card
-from soloist.core import Process
+from soloist.core import Process, Send
 from soloist.net.cards import of_view
 from soloist.net.engine.instance import Asleep, Instance, fresh
 from soloist.net.engine.layout import Layout
 from soloist.net.engine.ticket import Caller, CallLater, Door, Effects, Terms, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.wire import LockState
-from soloist.net.telemetry.observer import Observer, port_for
+from soloist.net.telemetry.observer import Observer, port_for, tell_of_lock
 from soloist.views import Holder, View
 from soloist.views.carry import Carried, carry
 
@@ -142,8 +142,9 @@ class Table:
         capacity = holds[0].size
         hosts = tuple(map(self.names.index, start.hosts))
         layout = Layout.seated(hosts, self.me, capacity)
-        instance = self._awake(lock, self.card_for(capacity), layout, start.processes(self.node), 0)
-        instance.resume(start.mail(self.node), start.timers(self.node))
+        mail = start.mail(self.node)
+        instance = self._awake(lock, self.card_for(capacity), layout, start.processes(self.node), 0, mail)
+        instance.resume(mail, start.timers(self.node))
         for hold, site in zip(holds, start.seats, strict=True):
             if self._ours(hold):
                 instance.seat(site, self._seated.pop((lock, hold.fence), None))
@@ -159,9 +160,18 @@ class Table:
         return instance
 
     def _awake(
-        self, lock: str, card: Card, layout: Layout, processes: Sequence[Process], counter: int
+        self,
+        lock: str,
+        card: Card,
+        layout: Layout,
+        processes: Sequence[Process],
+        counter: int,
+        mail: Sequence[Send] = (),
     ) -> Instance:
         """The one place where an instance is made."""
+        if self.observers:
+            hosts = [self.names[host] for host in layout.hosts]
+            tell_of_lock(self.observers, lock, self.epoch, card, layout.places, hosts, processes, mail)
         if len(self.instances) >= self._most_awake:
             self._let_sleep()
         self.instances[lock] = instance = Instance(

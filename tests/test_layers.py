@@ -24,7 +24,8 @@ IMPORTS = {
     "testing": {"core", "children", "net", "views"},
     "demo": {"core", "algorithms", "testing"},
     "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check"},
-    "bench": {"core", "algorithms", "sim", "check", "net", "testing"},
+    "watch": {"core", "algorithms", "sim", "check"},
+    "bench": {"core", "algorithms", "sim", "check", "net", "testing", "watch"},
     "cli": {"core", "algorithms", "durations", "sim", "check", "net", "testing", "demo", "bench", "lab"},
 }
 """What each layer imports: no more, and no less."""

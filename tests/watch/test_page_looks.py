@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def test_a_phone_stacks_the_panels(opened: Open) -> None:
     boxes = [
         page.locator(f"#panel-{name}").bounding_box() for name in ("stage", "score", "inspector", "source")
     ]
-    for above, below in zip(boxes, boxes[1:], strict=False):
+    for above, below in pairwise(boxes):
         assert above["y"] + above["height"] <= below["y"]
         assert above["width"] > 350
     play = page.locator("#play").bounding_box()

@@ -40,7 +40,7 @@ def take() -> None:
                 reduced_motion="reduce",
             )
             page.goto(f"file://{path}{fragment}")
-            page.wait_for_function("performance.getEntriesByName('soloist-drawn').length")
+            page.wait_for_function("() => performance.getEntriesByName('soloist-drawn').length")
             page.wait_for_timeout(300)
             page.screenshot(path=DOCS / picture)
             size = (DOCS / picture).stat().st_size

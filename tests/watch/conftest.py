@@ -63,7 +63,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
             lambda asked: None if asked.url.startswith(("file:", "data:")) else wrong.append(asked.url),
         )
         page.goto(f"file://{path}{fragment}")
-        page.wait_for_function("window.soloistPage || !document.getElementById('error').hidden")
+        page.wait_for_function("() => window.soloistPage || !document.getElementById('error').hidden")
         return page
 
     yield open_page

@@ -65,7 +65,7 @@ def test_motion_is_only_for_those_who_want_it(opened: Open) -> None:
     moving = opened(trace, reduced_motion="no-preference")
     moving.evaluate("soloistPage.player.go(1)")
     assert moving.evaluate("soloistPage.player.glide !== null")
-    moving.wait_for_function("soloistPage.player.position === 1")
+    moving.wait_for_function("() => soloistPage.player.position === 1")
     moving.locator("#motion").click()
     moving.evaluate("soloistPage.player.go(2)")
     assert moving.evaluate("soloistPage.player.position") == 2
@@ -119,7 +119,7 @@ def test_an_error_later_is_shown_above_what_still_works(browser: Any, tmp_path: 
     path.write_text(html(golden("naimi-trehel")))
     page = browser.new_page()
     page.goto(f"file://{path}")
-    page.wait_for_function("window.soloistPage")
+    page.wait_for_function("() => window.soloistPage")
     page.evaluate("setTimeout(() => { throw new Error('the sky fell') })")
     page.wait_for_selector("#error:not([hidden])")
     assert "the sky fell" in page.locator("#error").inner_text()
@@ -229,7 +229,7 @@ def played(browser: Any) -> Iterator[tuple[Any, Fake]]:
     context.route(f"{BASE}**", serve)
     page = context.new_page()
     page.goto(BASE)
-    page.wait_for_function("window.soloistPage")
+    page.wait_for_function("() => window.soloistPage")
     yield page, fake
     context.close()
 
@@ -239,7 +239,7 @@ def test_a_click_on_a_message_delivers_it(played: tuple[Any, Fake]) -> None:
     page.keyboard.press("End")
     assert page.get_by_role("group", name="What can happen next").get_by_role("button").count() == 2
     page.locator("#panel-stage .flight").click()
-    page.wait_for_function("document.getElementById('where').textContent === '2 / 2'")
+    page.wait_for_function("() => document.getElementById('where').textContent === '2 / 2'")
     assert fake.asked[-1] == ("act", {"branch": "a", "at": 1, "action": "deliver:1"})
     assert "receives Ask from 0" in page.locator("#sentence").inner_text()
     assert page.locator(".lights li").inner_text() == "● exclusion: holds"
@@ -250,7 +250,7 @@ def test_shift_and_click_drops_it(played: tuple[Any, Fake]) -> None:
     page, fake = played
     page.keyboard.press("End")
     page.locator("#panel-stage .flight").click(modifiers=["Shift"])
-    page.wait_for_function("document.getElementById('where').textContent === '2 / 2'")
+    page.wait_for_function("() => document.getElementById('where').textContent === '2 / 2'")
     assert fake.asked[-1][1]["action"] == "lose:1"
 
 
@@ -258,14 +258,14 @@ def test_an_earlier_step_begins_another_branch(played: tuple[Any, Fake]) -> None
     page, fake = played
     page.keyboard.press("End")
     page.locator("[data-action='deliver:1']").click()
-    page.wait_for_function("document.getElementById('where').textContent === '2 / 2'")
+    page.wait_for_function("() => document.getElementById('where').textContent === '2 / 2'")
     page.keyboard.press("ArrowLeft")
     page.locator("[data-action='lose:1']").click()
     page.wait_for_selector("text=second")
     assert ("state", {"branch": "a", "at": 1}) in fake.asked
     assert "is lost" in page.locator("#sentence").inner_text()
     page.get_by_role("tab", name="first").click()
-    page.wait_for_function("document.getElementById('sentence').textContent.includes('receives')")
+    page.wait_for_function("() => document.getElementById('sentence').textContent.includes('receives')")
 
 
 def test_hints_searches_and_refusals_are_said(played: tuple[Any, Fake]) -> None:

@@ -106,7 +106,7 @@ def measure(
         for done in range(rounds):
             page = started.new_page(viewport=SIZE)
             page.goto(f"file://{path}")
-            page.wait_for_function("performance.getEntriesByName('soloist-drawn').length")
+            page.wait_for_function("() => performance.getEntriesByName('soloist-drawn').length")
             drawn.append(page.evaluate("performance.getEntriesByName('soloist-drawn')[0].startTime") / 1000)
             frames.append(_frames(page))
             elements = page.evaluate("document.querySelectorAll('*').length")

@@ -36,7 +36,7 @@ export class ScoreDrawing {
   /** All that does not depend on the playhead, drawn anew only when the view or the selection has changed. */
   refreshBackdrop(from, to) {
     const { player } = this;
-    const key = [this.left, this.scale, this.top, player.version, player.axis, this.width, this.height, this.run.length].join();
+    const key = [this.left, this.scale, this.top, player.version, player.axis, this.width, this.height, this.run.edition].join();
     if (this.backdrop && key === this.backdropOf) return;
     this.backdropOf = key;
     this.backdrop = this.backdrop || document.createElement("canvas");

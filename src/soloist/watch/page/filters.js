@@ -19,7 +19,7 @@ export class Filters {
 
   draw() {
     const { player } = this;
-    const key = `${player.version}:${player.active}`;
+    const key = [player.active, ...player.hiddenKinds, "|", ...player.hiddenSites, "|", player.query, player.found.length, this.look.kinds.length, this.look.ink].join();
     if (key === this.drawn) return false;
     this.drawn = key;
     fill(this.kinds, ...this.look.kinds.map((kind) => this.kindChip(kind)));

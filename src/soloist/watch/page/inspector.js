@@ -37,7 +37,7 @@ export class Inspector {
   draw() {
     const { player } = this;
     const [run, n] = [player.run, player.at()];
-    const key = `${player.active}:${n}:${player.version}:${run.length}`;
+    const key = `${player.active}:${n}:${player.version}:${run.edition}`;
     if (key === this.drawn) return false;
     this.drawn = key;
     const text = describe(run, n);

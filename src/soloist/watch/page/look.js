@@ -20,8 +20,10 @@ export class Look {
     }
   }
 
+  /** A kind that is new, as in play mode, comes after those that are known. */
   number(kind) {
-    return Math.max(0, this.kinds.indexOf(kind));
+    if (!this.kinds.includes(kind)) this.kinds.push(kind);
+    return this.kinds.indexOf(kind);
   }
 
   colour(kind) {

@@ -67,7 +67,7 @@ export class Game {
     this.element.setAttribute("aria-busy", "true");
     try {
       const answer = await this.call(name, body);
-      fill(this.said, answer.text || "");
+      if (name !== "state") fill(this.said, answer.text || "");
       return answer;
     } catch (error) {
       fill(this.said, error.message);
@@ -114,12 +114,10 @@ export class Game {
     this.player.lay();
     this.player.goTo(0, Math.min(at, steps.length - 1));
     this.player.touch();
-    if (at < steps.length - 1) this.look();
   }
 
   /** At an earlier step other things are possible: the server is asked, once the playhead rests there. */
   look() {
-    clearTimeout(this.pending);
     this.pending = setTimeout(async () => {
       const { at } = this;
       const answer = await this.ask("state", this.body);
@@ -133,6 +131,7 @@ export class Game {
   draw() {
     if (this.at !== this.askedAt) {
       this.askedAt = this.at;
+      clearTimeout(this.pending);
       if (this.at !== this.shownAt) this.look();
     }
     const key = `${this.player.version}:${this.at}:${this.shownAt}`;

@@ -121,7 +121,7 @@ export class Player {
   /** Which steps are in the causal past and future of the selection; null where nothing is selected. */
   cone(r) {
     if (!this.selected || this.selected.run !== r) return null;
-    const key = `${r}:${this.selected.step}:${this.runs[r].length}`;
+    const key = `${r}:${this.selected.step}:${this.runs[r].edition}`;
     if (!this.cones.has(key)) this.cones = new Map([[key, this.runs[r].cone(this.selected.step)]]);
     return this.cones.get(key);
   }

@@ -118,7 +118,7 @@ export class Score extends ScoreDrawing {
     if (!this.width) return false;
     this.keepInView();
     const { player, run } = this;
-    const key = [player.position, player.moment, this.left, this.scale, this.top, player.version, this.width, this.height, run.length].join();
+    const key = [player.position, player.moment, this.left, this.scale, this.top, player.version, this.width, this.height, run.edition].join();
     if (key === this.drawn) return false;
     this.drawn = key;
     const context = this.canvas.getContext("2d");

@@ -18,7 +18,7 @@ export class Source {
   draw() {
     const { player } = this;
     const [run, n] = [player.run, player.at()];
-    const key = `${player.active}:${n}:${player.version}:${run.length}`;
+    const key = `${player.active}:${n}:${player.version}:${run.edition}`;
     if (key === this.drawn) return false;
     this.drawn = key;
     const files = this.files(run);

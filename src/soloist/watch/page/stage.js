@@ -31,6 +31,7 @@ export class Stage {
     const { width, height } = this.element.getBoundingClientRect();
     if (!width || !height) return;
     const { nodes, stage } = this.run;
+    this.edition = this.run.edition;
     this.radius = clamp((Math.min(width, height) * 0.95) / (nodes + 5), 9, 30);
     const margin = this.radius + (nodes <= 16 ? 34 : 18);
     const [a, b] = [width / 2 - margin - 10, height / 2 - margin];
@@ -130,7 +131,8 @@ export class Stage {
   draw(now) {
     if (!this.svg) return false;
     const n = this.player.at(this.r);
-    const key = `${n}:${this.player.version}:${this.run.length}`;
+    if (this.edition !== this.run.edition) this.build();
+    const key = `${n}:${this.player.version}`;
     if (key !== this.drawn) {
       this.drawn = key;
       this.drawSites(n);

@@ -58,6 +58,7 @@ export class Run {
   replace(steps) {
     steps.forEach((step, n) => checkStep(step, n, this.nodes));
     this.steps = steps;
+    this.edition = (this.edition || 0) + 1;
     this.#clear();
     this.#index();
   }

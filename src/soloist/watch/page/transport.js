@@ -92,7 +92,7 @@ export class Transport {
 
   drawMap() {
     const context = this.map.getContext("2d");
-    const key = `${this.player.version}:${this.player.runs.map((run) => run.length).join()}:${this.player.axis}`;
+    const key = `${this.player.version}:${this.player.runs.map((run) => run.edition).join()}:${this.player.axis}`;
     if (!this.overview || this.overviewOf !== key) {
       this.overview = this.makeOverview();
       this.overviewOf = key;

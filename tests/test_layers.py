@@ -25,7 +25,8 @@ IMPORTS = {
     "demo": {"core", "algorithms", "testing"},
     "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check"},
     "bench": {"core", "algorithms", "sim", "check", "net", "testing"},
-    "cli": {"core", "algorithms", "durations", "sim", "check", "net", "testing", "demo", "bench", "lab"},
+    "watch": {"core", "algorithms", "sim", "check"},
+    "cli": {"core", "algorithms", "durations", "sim", "check", "net", "testing", "demo", "bench", "lab", "watch"},
 }
 """What each layer imports: no more, and no less."""
 PURE = ("core", "structures", "algorithms", "views")

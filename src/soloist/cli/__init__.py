@@ -26,6 +26,7 @@ COMMANDS = {
     "reproduce": "reproduce",
     "advise": "advise",
     "check": "check",
+    "watch": "watch",
     "node": "cluster",
     "run": "cluster",
     "status": "cluster",
@@ -48,7 +49,7 @@ def app(arguments: Sequence[str]) -> typer.Typer:
     made = typer.Typer(
         name="soloist",
         cls=Program,
-        help="Distributed mutual exclusion: run, compare, prove and hold.",
+        help="Distributed mutual exclusion: run, compare, prove, watch and hold.",
         add_completion=False,
         no_args_is_help=True,
         pretty_exceptions_enable=False,  # a bug should look like one: a plain traceback

@@ -199,7 +199,9 @@ def lodha_kshemkalyani(all: Reasons, p: Any) -> str:
     if before:
         flush = next((j for j in p.others if all.under_way(j, p.me, ["Flush", "NumberedFlush"])), None)
         coming = f" (the FLUSH of {flush} is on its way)" if flush is not None else ""
-        parts.append(f"{'' if silent else 'waits: '}in LRQ {listed(before)} {'comes' if len(before) == 1 else 'come'} before it{coming}")
+        parts.append(
+            f"{'' if silent else 'waits: '}in LRQ {listed(before)} {'comes' if len(before) == 1 else 'come'} before it{coming}"
+        )
     return "; ".join(parts) or all.something(p)
 
 

@@ -24,9 +24,21 @@ IMPORTS = {
     "testing": {"core", "children", "net", "views"},
     "demo": {"core", "algorithms", "testing"},
     "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check"},
-    "bench": {"core", "algorithms", "sim", "check", "net", "testing"},
     "watch": {"core", "algorithms", "sim", "check"},
-    "cli": {"core", "algorithms", "durations", "sim", "check", "net", "testing", "demo", "bench", "lab", "watch"},
+    "bench": {"core", "algorithms", "sim", "check", "net", "testing", "watch"},
+    "cli": {
+        "core",
+        "algorithms",
+        "durations",
+        "sim",
+        "check",
+        "net",
+        "testing",
+        "demo",
+        "bench",
+        "lab",
+        "watch",
+    },
 }
 """What each layer imports: no more, and no less."""
 PURE = ("core", "structures", "algorithms", "views")

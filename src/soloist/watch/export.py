@@ -17,39 +17,60 @@ from typing import Any
 
 import msgspec
 
+from soloist.watch.trace import Trace
+
 PAGE = Path(str(files("soloist.watch"))) / "page"
 FIRST = "main.js"
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 """What the browser is told to allow the file: what it carries itself."""
+SHARED_POLICY = POLICY.replace("'unsafe-inline'", "'unsafe-inline' 'self' file:")
+STYLE_LINK = '<link rel="stylesheet" href="page.css">'
 
 IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./([\w-]+\.js)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?function|const|class)", re.MULTILINE)
 LEFT = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
 
 
-def html(trace: Any, *, beside: Any = None, packed: bool = True) -> str:
-    """The file, of one run or of two. Packed it is some five times smaller; every browser since 2023 unpacks it."""
-    run = msgspec.to_builtins(trace)
-    data = {"head": run["head"], "steps": run["steps"]}
+def html(trace: Trace, *, beside: Trace | None = None, packed: bool = True, shared: bool = False) -> str:
+    """The file, of one run or of two. Packed the trace is some ten times smaller; every browser since 2023 unpacks it.
+
+    Where many such files lie in one directory, `shared` leaves out of each what `shared_files` puts beside them.
+    """
+    data: dict[str, Any] = {"head": trace.head, "steps": trace.steps}
     if beside is not None:
-        data["beside"] = msgspec.to_builtins(beside)
+        data["beside"] = beside
+    if shared:
+        policy, look, code = SHARED_POLICY, STYLE_LINK, '<script src="page.js"></script>'
+    else:
+        own = shared_files()
+        policy, look, code = (
+            POLICY,
+            f"<style>\n{own['page.css']}</style>",
+            f"<script>\n{own['page.js']}</script>",
+        )
     page = (PAGE / "page.html").read_text(encoding="utf-8")
-    style = (PAGE / "page.css").read_text(encoding="utf-8")
-    title = str(data["head"].get("title") or data["head"]["algorithm"])
     for mark, text in (
-        ("<title>Soloist</title>", f"<title>{escape(title)} · Soloist</title>"),
         (
-            '<link rel="stylesheet" href="page.css">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n<style>\n{style}</style>',
+            "<title>Soloist</title>",
+            f"<title>{escape(trace.head.title or trace.head.algorithm)} · Soloist</title>",
         ),
+        (STYLE_LINK, f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n{look}'),
         (
             f'<script type="module" src="{FIRST}"></script>',
-            f"<script>{_carried(data, packed)}</script>\n<script>\n(() => {{\n{script()}}})();\n</script>",
+            f"<script>{_carried(data, packed)}</script>\n{code}",
         ),
     ):
         assert page.count(mark) == 1, f"page.html should have {mark} once"
         page = page.replace(mark, text)
     return page
+
+
+def shared_files() -> dict[str, str]:
+    """Style sheet and script of the page, which load from `file://` too."""
+    return {
+        "page.css": (PAGE / "page.css").read_text(encoding="utf-8"),
+        "page.js": f"(() => {{\n{script()}}})();\n",
+    }
 
 
 def script() -> str:

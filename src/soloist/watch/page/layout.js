@@ -17,8 +17,8 @@ export function places(stage, nodes) {
 
 function structured(stage, nodes) {
   switch (stage.layout) {
-    case "tree":
-      return treePlaces(stage.edges, nodes);
+    case "tree": // one without edges is made of pointers that turn, and is seen best on a circle
+      return stage.edges.length ? treePlaces(stage.edges, nodes) : circlePlaces(nodes);
     case "star":
       return starPlaces(stage.edges, nodes);
     case "grid":

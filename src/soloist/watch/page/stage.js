@@ -180,13 +180,14 @@ export class Stage {
       const got = step.what === "deliver" && this.run.messages.get(step.message);
       if (got && kinds.includes(got.kind)) return true;
     }
-    return false;
+    const [first] = this.run.stage.pointers || []; // at the beginning it is where the pointers end
+    return Boolean(first) && this.run.steps[0].states?.[site]?.[first.field] === site;
   }
 
   drawBelow(parts, fields) {
     const { queue } = this.run.stage;
     const value = queue && this.roomy ? fields[queue] : null;
-    const text = Array.isArray(value) && value.length ? show(value) : "";
+    const text = Array.isArray(value) && value.some((each) => each !== 0) ? show(value) : "";
     setText(parts.below, text.length > 22 ? `${text.slice(0, 21)}…` : text);
   }
 
@@ -198,12 +199,12 @@ export class Stage {
     const alive = new Set();
     (this.run.stage.pointers || []).forEach(({ field, label }, i) => {
       fields.forEach((values, site) => {
-        const targets = Array.isArray(values[field]) ? values[field] : [values[field]];
-        targets.filter((to) => Number.isInteger(to) && this.at[to]).forEach((to, j) => {
-          const key = `${i}:${site}:${j}`;
-          alive.add(key);
-          this.aim(key, i, site, to, `${label || field} of ${this.run.names[site]}: ${this.run.names[to]}`, now);
-        });
+        const value = values[field];
+        const to = Array.isArray(value) ? value[value.length - 1] : value; // a request is (number, site)
+        if (!Number.isInteger(to) || !this.at[to]) return;
+        const key = `${i}:${site}`;
+        alive.add(key);
+        this.aim(key, i, site, to, `${label || field} of ${this.run.names[site]}: ${this.run.names[to]}`, now);
       });
     });
     for (const [key, pointer] of this.pointers) {

@@ -65,7 +65,7 @@ def watch(
     ] = False,
     example: Annotated[
         str | None,
-        typer.Option("--example", metavar="ID", help="A figure of the paper; `list` names them all."),
+        typer.Option("--example", metavar="[ID]", help="A figure of the paper; without ID: which there are."),
     ] = None,
     lock: Annotated[
         str | None, typer.Option("--lock", metavar="NAME", help="Which lock of the nodes' traces.")
@@ -104,7 +104,7 @@ def watch(
 
         soloist watch lodha-kshemkalyani --example fig3 --html fig3.html
 
-        soloist watch --example list
+        soloist watch --example
 
         soloist watch a.jsonl b.jsonl c.jsonl --lock orders --svg orders.svg
 

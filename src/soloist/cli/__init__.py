@@ -26,6 +26,7 @@ COMMANDS = {
     "reproduce": "reproduce",
     "advise": "advise",
     "check": "check",
+    "watch": "watch",
     "node": "cluster",
     "run": "cluster",
     "status": "cluster",
@@ -39,6 +40,8 @@ COMMANDS = {
     "bench": "bench",
 }
 """Each command, and the module that it is a function of."""
+MAY_STAND_ALONE = {"--example": "list"}
+"""Options of `watch` whose value may be left out, and what is meant then."""
 FULL = "cannot write the output: no space is left on the device"
 
 
@@ -48,7 +51,7 @@ def app(arguments: Sequence[str]) -> typer.Typer:
     made = typer.Typer(
         name="soloist",
         cls=Program,
-        help="Distributed mutual exclusion: run, compare, prove and hold.",
+        help="Distributed mutual exclusion: run, compare, prove, watch and hold.",
         add_completion=False,
         no_args_is_help=True,
         pretty_exceptions_enable=False,  # a bug should look like one: a plain traceback
@@ -89,7 +92,7 @@ def options(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line. Whatever is wrong is said in one line: 2 for bad usage, 1 for a broken promise."""
-    given = sys.argv[1:] if arguments is None else arguments
+    given = completed(sys.argv[1:] if arguments is None else arguments)
     try:
         return int(app(given)(given, prog_name="soloist", standalone_mode=False) or 0)
     except TyperException as error:
@@ -111,6 +114,17 @@ def main(arguments: list[str] | None = None) -> int:
         return complain(FULL, 2)
     except KeyboardInterrupt:  # while a command was being loaded
         return complain("interrupted", 130)
+
+
+def completed(arguments: list[str]) -> list[str]:
+    """With the values that were left out."""
+    if arguments[:1] != ["watch"]:
+        return arguments
+    found = []
+    for word, after in zip(arguments, [*arguments[1:], "--"], strict=True):
+        alone = word in MAY_STAND_ALONE and after.startswith("-")
+        found += [word, MAY_STAND_ALONE[word]] if alone else [word]
+    return found
 
 
 def complain(message: str, code: int) -> int:

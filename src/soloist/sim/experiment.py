@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from html import escape
 from statistics import fmean
 from typing import Any
 
@@ -149,6 +150,21 @@ class Result(msgspec.Struct, frozen=True):
     wall_seconds: float
     faults: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
     """How many of each kind there were, where some were asked for."""
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the figures that matter most."""
+        sync = self.sync_delay.mean
+        rows = {
+            "algorithm": escape(f"{self.algorithm}, N={self.nodes}, K={self.k}"),
+            "entries": str(self.entries),
+            "messages per entry": f"{self.messages_per_entry.mean:.3g}",
+            "at most": escape(self.bound),
+            "time to enter": f"{self.response_time.mean:.3g}",
+            "sync delay": "-" if sync is None else f"{sync:.3g}",
+            "entries per time unit": f"{self.throughput.mean:.3g}",
+            "Jain": f"{self.fairness.jain:.4f}",
+        }
+        return f"<table>{''.join(f'<tr><th>{name}</th><td>{value}</td></tr>' for name, value in rows.items())}</table>"
 
 
 class Run(msgspec.Struct, frozen=True):

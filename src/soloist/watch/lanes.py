@@ -25,13 +25,13 @@ class Lanes:
     """Who does what after each step."""
 
     def __init__(self, nodes: int) -> None:
-        self.phase: list[str] = ["idle"] * nodes
+        self.phases: list[str] = ["idle"] * nodes
         self.paused: set[int] = set()
         self.down: set[int] = set()
 
     def step(self, site: int, what: str, phase: str | None) -> None:
         if phase:
-            self.phase[site] = phase
+            self.phases[site] = phase
         if what == "crash":
             self.down.add(site)
             self.paused.discard(site)
@@ -45,7 +45,7 @@ class Lanes:
     def doing(self, site: int) -> list[str]:
         if site in self.down:
             return ["down"]
-        phase = [self.phase[site]] if self.phase[site] != "idle" else []
+        phase = [self.phases[site]] if self.phases[site] != "idle" else []
         return [*phase, "paused"] if site in self.paused else phase
 
 

@@ -56,7 +56,17 @@ class RecordedScript(Script):
 
 def of_script(commands: Iterable[str], card: Card | None = None, **about: Any) -> Trace:
     """A run that was written by hand, or by the checker."""
+    return _played(RecordedScript(card), commands, about)
+
+
+def of_steps(commands: Iterable[str], card: Card, size: Size, fifo: bool, **about: Any) -> Trace:
+    """The same of commands without `start`: not every system can be written as one."""
     script = RecordedScript(card)
+    script.start(card, size, fifo)
+    return _played(script, commands, about)
+
+
+def _played(script: RecordedScript, commands: Iterable[str], about: dict[str, Any]) -> Trace:
     for command in commands:
         try:
             script.obey(command)

@@ -90,7 +90,7 @@ def _legend(kinds: list[str]) -> Iterator[str]:
 def _lanes(trace: Trace, step: int, width: int) -> Iterator[str]:
     for site in range(trace.head.nodes):
         y = _y(site)
-        yield f'<text x="8" y="{y + 4}">{escape(trace.name(site))[:9]}</text>'
+        yield f'<text x="8" y="{y + 4}">{escape(trace.name(site)[:9])}</text>'
         yield f'<line class="lane" x1="{LEFT}" y1="{y}" x2="{width}" y2="{y}"/>'
 
 

@@ -249,8 +249,10 @@ class Look {
     }
   }
 
+  /** A kind that is new, as in play mode, comes after those that are known. */
   number(kind) {
-    return Math.max(0, this.kinds.indexOf(kind));
+    if (!this.kinds.includes(kind)) this.kinds.push(kind);
+    return this.kinds.indexOf(kind);
   }
 
   colour(kind) {
@@ -328,7 +330,7 @@ class Filters {
 
   draw() {
     const { player } = this;
-    const key = `${player.version}:${player.active}`;
+    const key = [player.active, ...player.hiddenKinds, "|", ...player.hiddenSites, "|", player.query, player.found.length, this.look.kinds.length, this.look.ink].join();
     if (key === this.drawn) return false;
     this.drawn = key;
     fill(this.kinds, ...this.look.kinds.map((kind) => this.kindChip(kind)));
@@ -408,7 +410,7 @@ class Inspector {
   draw() {
     const { player } = this;
     const [run, n] = [player.run, player.at()];
-    const key = `${player.active}:${n}:${player.version}:${run.length}`;
+    const key = `${player.active}:${n}:${player.version}:${run.edition}`;
     if (key === this.drawn) return false;
     this.drawn = key;
     const text = describe(run, n);
@@ -627,7 +629,7 @@ class Player {
   /** Which steps are in the causal past and future of the selection; null where nothing is selected. */
   cone(r) {
     if (!this.selected || this.selected.run !== r) return null;
-    const key = `${r}:${this.selected.step}:${this.runs[r].length}`;
+    const key = `${r}:${this.selected.step}:${this.runs[r].edition}`;
     if (!this.cones.has(key)) this.cones = new Map([[key, this.runs[r].cone(this.selected.step)]]);
     return this.cones.get(key);
   }
@@ -779,7 +781,7 @@ class Transport {
 
   drawMap() {
     const context = this.map.getContext("2d");
-    const key = `${this.player.version}:${this.player.runs.map((run) => run.length).join()}:${this.player.axis}`;
+    const key = `${this.player.version}:${this.player.runs.map((run) => run.edition).join()}:${this.player.axis}`;
     if (!this.overview || this.overviewOf !== key) {
       this.overview = this.makeOverview();
       this.overviewOf = key;
@@ -1007,7 +1009,7 @@ class Game {
     this.element.setAttribute("aria-busy", "true");
     try {
       const answer = await this.call(name, body);
-      fill(this.said, answer.text || "");
+      if (name !== "state") fill(this.said, answer.text || "");
       return answer;
     } catch (error) {
       fill(this.said, error.message);
@@ -1054,12 +1056,10 @@ class Game {
     this.player.lay();
     this.player.goTo(0, Math.min(at, steps.length - 1));
     this.player.touch();
-    if (at < steps.length - 1) this.look();
   }
 
   /** At an earlier step other things are possible: the server is asked, once the playhead rests there. */
   look() {
-    clearTimeout(this.pending);
     this.pending = setTimeout(async () => {
       const { at } = this;
       const answer = await this.ask("state", this.body);
@@ -1073,6 +1073,7 @@ class Game {
   draw() {
     if (this.at !== this.askedAt) {
       this.askedAt = this.at;
+      clearTimeout(this.pending);
       if (this.at !== this.shownAt) this.look();
     }
     const key = `${this.player.version}:${this.at}:${this.shownAt}`;
@@ -1141,7 +1142,7 @@ class ScoreDrawing {
   /** All that does not depend on the playhead, drawn anew only when the view or the selection has changed. */
   refreshBackdrop(from, to) {
     const { player } = this;
-    const key = [this.left, this.scale, this.top, player.version, player.axis, this.width, this.height, this.run.length].join();
+    const key = [this.left, this.scale, this.top, player.version, player.axis, this.width, this.height, this.run.edition].join();
     if (this.backdrop && key === this.backdropOf) return;
     this.backdropOf = key;
     this.backdrop = this.backdrop || document.createElement("canvas");
@@ -1556,7 +1557,7 @@ class Score extends ScoreDrawing {
     if (!this.width) return false;
     this.keepInView();
     const { player, run } = this;
-    const key = [player.position, player.moment, this.left, this.scale, this.top, player.version, this.width, this.height, run.length].join();
+    const key = [player.position, player.moment, this.left, this.scale, this.top, player.version, this.width, this.height, run.edition].join();
     if (key === this.drawn) return false;
     this.drawn = key;
     const context = this.canvas.getContext("2d");
@@ -1726,7 +1727,7 @@ class Source {
   draw() {
     const { player } = this;
     const [run, n] = [player.run, player.at()];
-    const key = `${player.active}:${n}:${player.version}:${run.length}`;
+    const key = `${player.active}:${n}:${player.version}:${run.edition}`;
     if (key === this.drawn) return false;
     this.drawn = key;
     const files = this.files(run);
@@ -1905,6 +1906,7 @@ class Stage {
     const { width, height } = this.element.getBoundingClientRect();
     if (!width || !height) return;
     const { nodes, stage } = this.run;
+    this.edition = this.run.edition;
     this.radius = clamp((Math.min(width, height) * 0.95) / (nodes + 5), 9, 30);
     const margin = this.radius + (nodes <= 16 ? 34 : 18);
     const [a, b] = [width / 2 - margin - 10, height / 2 - margin];
@@ -2004,7 +2006,8 @@ class Stage {
   draw(now) {
     if (!this.svg) return false;
     const n = this.player.at(this.r);
-    const key = `${n}:${this.player.version}:${this.run.length}`;
+    if (this.edition !== this.run.edition) this.build();
+    const key = `${n}:${this.player.version}`;
     if (key !== this.drawn) {
       this.drawn = key;
       this.drawSites(n);
@@ -2284,6 +2287,7 @@ class Run {
   replace(steps) {
     steps.forEach((step, n) => checkStep(step, n, this.nodes));
     this.steps = steps;
+    this.edition = (this.edition || 0) + 1;
     this.#clear();
     this.#index();
   }

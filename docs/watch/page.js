@@ -79,12 +79,16 @@ function changed(run, n) {
   return Object.entries(step.changed).map(([name, after]) => ({ name, before: show(before[name]), after: show(after) }));
 }
 
-/** The table "Paper name, here, meaning" at the head of an algorithm's file: its names and meanings by field. */
-function paperNames(source) {
+/** The tables "Paper name, here, meaning" at the heads of an algorithm's files: names and meanings by field. */
+function paperNames(files) {
   const names = new Map();
-  const rows = source ? source.text.split("\n") : [];
+  for (const { text } of files) readNames(text.split("\n"), names);
+  return names;
+}
+
+function readNames(rows, names) {
   const head = rows.findIndex((row) => /^Paper name\s+here/.test(row));
-  if (head < 0) return names;
+  if (head < 0) return;
   const here = rows[head].indexOf("here");
   const meaning = rows[head].indexOf("meaning");
   for (const row of rows.slice(head + 1)) {
@@ -97,7 +101,6 @@ function paperNames(source) {
       if (field && !names.has(field)) names.set(field, { paper: name, meaning: meaning > 0 ? row.slice(meaning).trim() : "" });
     });
   }
-  return names;
 }
 
 /** The steps that a search finds: a kind of message or event, a link as 3>1, a site by its name; in any order. */
@@ -449,7 +452,7 @@ class Inspector {
   }
 
   buildTable(run, sites) {
-    const names = paperNames(run.head.source);
+    const names = paperNames(run.files);
     const heading = (field) => {
       const known = names.get(field);
       const label = known && /^\S{1,30}$/.test(known.paper) ? known.paper : field;
@@ -1720,17 +1723,13 @@ class Source {
     this.shown = null;
   }
 
-  files(run) {
-    return [run.head.source, ...(run.head.files || [])].filter(Boolean);
-  }
-
   draw() {
     const { player } = this;
     const [run, n] = [player.run, player.at()];
     const key = `${player.active}:${n}:${player.version}:${run.edition}`;
     if (key === this.drawn) return false;
     this.drawn = key;
-    const files = this.files(run);
+    const { files } = run;
     if (files.length === 0) {
       fill(this.code, el("p", { class: "more" }, "This trace carries no source."));
       return false;
@@ -1758,7 +1757,7 @@ class Source {
   }
 
   choose(file) {
-    this.open(this.player.run, this.files(this.player.run), file);
+    this.open(this.player.run, this.player.run.files, file);
     this.mark((this.player.run.steps[this.player.at()].lines || []).filter(([each]) => each === file).map(([, line]) => line));
   }
 
@@ -2280,6 +2279,7 @@ class Run {
     this.head = head;
     this.nodes = head.nodes;
     this.names = Array.from({ length: head.nodes }, (_, i) => (head.sites && head.sites[i]) || String(i));
+    this.files = [head.source, ...(head.files || [])].filter(Boolean);
     this.stage = { layout: "circle", edges: [], quorums: null, pointers: [], token: null, queue: null, ...head.stage };
     this.replace(steps);
   }
@@ -2327,7 +2327,7 @@ class Run {
   #readTimes() {
     let last = 0;
     this.times = Float64Array.from(this.steps, (step) => (last = Math.max(last, Number.isFinite(step.t) ? step.t : last)));
-    this.hasTime = this.times[this.length - 1] > this.times[0];
+    this.hasTime = this.head.unit !== "steps" && this.times[this.length - 1] > this.times[0];
   }
 
   #readMessages(step, n) {

@@ -76,7 +76,7 @@ export class Inspector {
   }
 
   buildTable(run, sites) {
-    const names = paperNames(run.head.source);
+    const names = paperNames(run.files);
     const heading = (field) => {
       const known = names.get(field);
       const label = known && /^\S{1,30}$/.test(known.paper) ? known.paper : field;

@@ -11,17 +11,13 @@ export class Source {
     this.shown = null;
   }
 
-  files(run) {
-    return [run.head.source, ...(run.head.files || [])].filter(Boolean);
-  }
-
   draw() {
     const { player } = this;
     const [run, n] = [player.run, player.at()];
     const key = `${player.active}:${n}:${player.version}:${run.edition}`;
     if (key === this.drawn) return false;
     this.drawn = key;
-    const files = this.files(run);
+    const { files } = run;
     if (files.length === 0) {
       fill(this.code, el("p", { class: "more" }, "This trace carries no source."));
       return false;
@@ -49,7 +45,7 @@ export class Source {
   }
 
   choose(file) {
-    this.open(this.player.run, this.files(this.player.run), file);
+    this.open(this.player.run, this.player.run.files, file);
     this.mark((this.player.run.steps[this.player.at()].lines || []).filter(([each]) => each === file).map(([, line]) => line));
   }
 

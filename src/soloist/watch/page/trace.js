@@ -50,6 +50,7 @@ export class Run {
     this.head = head;
     this.nodes = head.nodes;
     this.names = Array.from({ length: head.nodes }, (_, i) => (head.sites && head.sites[i]) || String(i));
+    this.files = [head.source, ...(head.files || [])].filter(Boolean);
     this.stage = { layout: "circle", edges: [], quorums: null, pointers: [], token: null, queue: null, ...head.stage };
     this.replace(steps);
   }
@@ -97,7 +98,7 @@ export class Run {
   #readTimes() {
     let last = 0;
     this.times = Float64Array.from(this.steps, (step) => (last = Math.max(last, Number.isFinite(step.t) ? step.t : last)));
-    this.hasTime = this.times[this.length - 1] > this.times[0];
+    this.hasTime = this.head.unit !== "steps" && this.times[this.length - 1] > this.times[0];
   }
 
   #readMessages(step, n) {

@@ -78,12 +78,16 @@ export function changed(run, n) {
   return Object.entries(step.changed).map(([name, after]) => ({ name, before: show(before[name]), after: show(after) }));
 }
 
-/** The table "Paper name, here, meaning" at the head of an algorithm's file: its names and meanings by field. */
-export function paperNames(source) {
+/** The tables "Paper name, here, meaning" at the heads of an algorithm's files: names and meanings by field. */
+export function paperNames(files) {
   const names = new Map();
-  const rows = source ? source.text.split("\n") : [];
+  for (const { text } of files) readNames(text.split("\n"), names);
+  return names;
+}
+
+function readNames(rows, names) {
   const head = rows.findIndex((row) => /^Paper name\s+here/.test(row));
-  if (head < 0) return names;
+  if (head < 0) return;
   const here = rows[head].indexOf("here");
   const meaning = rows[head].indexOf("meaning");
   for (const row of rows.slice(head + 1)) {
@@ -96,7 +100,6 @@ export function paperNames(source) {
       if (field && !names.has(field)) names.set(field, { paper: name, meaning: meaning > 0 ? row.slice(meaning).trim() : "" });
     });
   }
-  return names;
 }
 
 /** The steps that a search finds: a kind of message or event, a link as 3>1, a site by its name; in any order. */

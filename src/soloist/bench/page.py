@@ -132,7 +132,7 @@ def _frames(page: Any) -> list[Frames]:
 
 
 def table(measured: Measurement) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-    rows = [("opened and drawn", f"{measured.drawn:.2f} s", f"< {PAINT_AIM:g} s", "")]
+    rows: list[tuple[str, ...]] = [("opened and drawn", f"{measured.drawn:.2f} s", f"< {PAINT_AIM:g} s", "")]
     for each in measured.frames:
         rows.append(
             (each.what, f"{each.per_second:.0f} frames/s", f"≥ {FRAMES_AIM:g}", f"{each.slow:.0f} ms")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from soloist.algorithms import CATALOGUE
+from soloist.algorithms import CATALOGUE, RECOVERY
 from soloist.check import check
 from soloist.cli import main
 from soloist.sim import Experiment, simulate
@@ -26,6 +26,17 @@ def test_a_simulation_is_a_timeline_of_eighty_columns(capsys: pytest.CaptureFixt
     assert all(len(line) <= 80 for line in out.splitlines())
     assert out.count("enters") >= 1
     assert said(capsys, "suzuki-kasami", "--seed", "3")[0] == out, "one seed, one run"
+
+
+@pytest.mark.parametrize("name", ["raynal", *RECOVERY])
+def test_every_algorithm_can_be_watched_without_options(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crash = {"nishio-recovery": "crash=1@0.01+0.05", "raymond-tree-recovery": "crash-new=1@0.01+0.05"}
+    fault = ["--fault", crash.get(name, "crash=1@0.01")] if name in RECOVERY else []
+    out, _ = said(capsys, name, *fault)
+    assert out.count("; enters") >= 3
+    assert "cut off" not in out
 
 
 def test_a_figure_becomes_a_page_and_a_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

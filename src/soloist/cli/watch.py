@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from soloist.algorithms import find_any
+from soloist.algorithms import RECOVERY, find_any
 from soloist.algorithms.printed import find_printed
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
@@ -33,6 +33,8 @@ from soloist.watch.trace import parse
 from soloist.watch.validate import validate as first_impossible
 
 LIST = "list"
+RARELY = 0.05
+"""Requests per site and time unit, if nothing else is asked for: sites meet now and then."""
 FILES = (".jsonl", ".txt", ".json", ".trace", ".script")
 """What a file is called. Anything else that does not exist is taken for the name of an algorithm."""
 
@@ -54,9 +56,16 @@ def watch(
         typer.Option("--requests", metavar="LIST", help="Requests at given times: 0@0,2@1.5 (SITE@TIME)."),
     ] = None,
     entries: Annotated[int, typer.Option("--entries", metavar="M", help="Entries to see.")] = 10,
-    latency: arg.Latency = "exponential:1",
+    latency: Annotated[
+        str | None,
+        typer.Option(
+            "--latency", metavar="Tt", help="Time in transit, as of `simulate`. (default: exponential:1)"
+        ),
+    ] = None,
     channels: arg.Channels = None,
-    inside: arg.Inside = "1",
+    inside: Annotated[
+        str | None, typer.Option("--inside", metavar="E", help="Time spent inside. (default: 1)")
+    ] = None,
     seed: arg.Seed = 1,
     option: arg.Options = None,
     fault: arg.Faults = None,
@@ -127,17 +136,18 @@ def watch(
         raise UsageError(f"one algorithm at a time; {what[1]!r} is too much, and is no file either")
     else:
         card = find_printed(what[0]) if printed else find_any(what[0])
+        unit = 0.001 if what[0] in RECOVERY else 1.0  # their timers are set for such links
+        if rate is None and not (saturate or requests):
+            saturate, rate = card.everybody_asks, None if card.everybody_asks else RARELY / unit
         trace = of_simulation(
             Experiment(
                 algorithm=what[0],
                 nodes=nodes,
                 k=k,
                 options=algorithm_options(option),
-                workload=workload(
-                    0.05 if rate is None and not (saturate or requests) else rate, saturate, requests
-                ),
-                network=network(card, latency, "0", "0", channels),
-                inside=duration(inside, "--inside"),
+                workload=workload(rate, saturate, requests),
+                network=network(card, latency or f"exponential:{unit}", "0", "0", channels),
+                inside=duration(inside or str(unit), "--inside"),
                 entries=entries,
                 warmup=0,
                 seed=seed,

@@ -20,8 +20,21 @@ from soloist.sim.system import Flight, System
 from soloist.watch.recording import Recording
 from soloist.watch.trace import Trace, Verdict
 
-MOST_STEPS = 100_000
+MOST_STEPS = 20_000
 """Of a simulation, as it counts them: what is sent and who enters are steps of their own there."""
+
+
+class Enough(Exception):
+    """A run is longer than anybody would look at."""
+
+
+class Bounded(core.Recorder):
+    """Ends the run when it is full: some never end by themselves."""
+
+    def add(self, step: core.Step) -> None:
+        super().add(step)
+        if self.dropped:
+            raise Enough
 
 
 class RecordedScript(Script):
@@ -105,17 +118,18 @@ def of_report(report: Report, card: Card, printed: bool = False) -> Trace:
 
 def of_simulation(experiment: Experiment, most: int = MOST_STEPS) -> Trace:
     """One run of the simulator, with the first seed. If it breaks a promise, the trace ends there and says so."""
-    recorder, finding = core.Recorder(most), None
+    recorder, finding, notes = Bounded(most), None, []
     try:
         run(experiment, experiment.seed, recorder)
     except PropertyViolated as error:
         finding = Verdict(error.property, str(error))
+    except Enough:
+        notes = [f"The run goes on: it was cut off after {most} events."]
     if not recorder.steps and finding:
         raise PropertyViolated(finding.property, finding.text)
     card, size = experiment.card(), experiment.size()
     system = System(Random(f"{experiment.seed}/choice").choice)
     recording = Recording(system, card, size, experiment.network.fifo)
-    notes = [f"The run goes on: {recorder.dropped} more steps were not kept."] if recorder.dropped else []
     _replay(recording, recorder.steps, partial(anew, card, size))
     return recording.trace(
         origin="simulation",

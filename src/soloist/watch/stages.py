@@ -28,6 +28,8 @@ class Shape(NamedTuple):
     edges: Callable[[Sequence[Process]], Edges] | None = None
     quorum: str | None = None
     """The variable that has whom a site asks."""
+    inside: bool = False
+    """Whether the token's variable says nothing of the one with which a site is inside."""
 
 
 def ring(processes: Sequence[Process]) -> Edges:
@@ -70,7 +72,9 @@ SHAPES: dict[str, Shape] = {
     "NaimiThiare": Shape(token="HT", kinds=("Token",), queue="Q"),
     "NaimiTrehel": Shape("tree", ("last", "next"), "token", ("Token",)),
     "NaimiTrehelRecovery": Shape("tree", ("last", "next"), "token", ("Token",)),
-    "NeilsenMizuno": Shape("tree", ("last", "next"), "holding", ("Privilege",), edges=along("last")),
+    "NeilsenMizuno": Shape(
+        "tree", ("last", "next"), "holding", ("Privilege",), edges=along("last"), inside=True
+    ),
     "Partitioned": Shape(),
     "RaymondK": Shape(queue="defer"),
     "RaymondTree": Shape("tree", ("holder",), None, ("Privilege",), "q", along("holder")),
@@ -79,7 +83,7 @@ SHAPES: dict[str, Shape] = {
     "RicartAgrawala": Shape(queue="deferred"),
     "RingOrder": Shape("ring", (), "have_token", ("Token",), edges=ring),
     "SinghalHeuristic": Shape(token="have_token", kinds=("Token",), queue="TR"),
-    "SrimaniReddy": Shape(token="idle", kinds=("Token",)),
+    "SrimaniReddy": Shape(token="idle", kinds=("Token",), inside=True),
     "SuzukiKasami": Shape(token="have_privilege", kinds=("Privilege",), queue="Q"),
     "TokenRing": Shape("ring", kinds=("Token",), edges=ring),
 }
@@ -102,7 +106,7 @@ def stage(card: Card, size: Size) -> Stage:
         edges=look.edges(processes) if look.edges else [],
         quorums=quorums,
         pointers=[Pointer(name, name) for name in look.pointers],
-        token=Token(look.token, list(look.kinds)) if look.kinds else None,
+        token=Token(look.token, list(look.kinds), look.inside) if look.kinds else None,
         queue=look.queue,
     )
 

@@ -43,8 +43,9 @@ def _lines(trace: Trace, width: int) -> Iterator[str]:
             continue
         row = "".join(_sign(lanes, site, site == step.site) for site in range(head.nodes)) if drawn else ""
         time = f" {step.t or 0.0:>9.7g}" if timed else ""
-        said = f"{trace.name(step.site)} {sentence(trace, step, messages)}"
-        yield _cut(f"{step.n:>5}{time}  {row} {said}", width)
+        start = f"{step.n:>5}{time}  {row} {trace.name(step.site)} "
+        line = start + sentence(trace, step, messages)
+        yield line if len(line) <= width else _cut(start + sentence(trace, step, messages, brief=True), width)
     yield from _those_who_wait(trace, width)
     if drawn:
         yield ""

@@ -46,6 +46,8 @@ class Token(msgspec.Struct, frozen=True):
 
     field: str | None
     kinds: list[str]
+    inside: bool = False
+    """Whether the variable says nothing of the token with which a site is inside."""
 
 
 class Stage(msgspec.Struct, frozen=True):

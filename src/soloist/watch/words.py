@@ -14,9 +14,10 @@ FAULTS = {
 }
 
 
-def sentence(trace: Trace, step: Step, messages: Mapping[int, Message]) -> str:
-    """What happened and what it caused, without the site's name."""
+def sentence(trace: Trace, step: Step, messages: Mapping[int, Message], brief: bool = False) -> str:
+    """What happened and what it caused, without the site's name; in brief, without what is in the messages."""
     message = messages.get(step.message) if step.message is not None else None
+    body = "" if message is None else message.body.kind if brief else str(message.body)
     match step.what:
         case "begin":
             cause = "begins"
@@ -25,13 +26,13 @@ def sentence(trace: Trace, step: Step, messages: Mapping[int, Message]) -> str:
         case "release":
             cause = "leaves"
         case "deliver" if message:
-            cause = f"gets {message.body} from {trace.name(message.sender)}"
+            cause = f"gets {body} from {trace.name(message.sender)}"
         case "timeout":
             cause = f"timer {step.timer} runs out"
         case "lose" if message:
-            cause = f"{message.body} to {trace.name(message.to)} is lost"
+            cause = f"{body} to {trace.name(message.to)} is lost"
         case "duplicate" if message:
-            cause = f"{message.body} to {trace.name(message.to)} will arrive twice"
+            cause = f"{body} to {trace.name(message.to)} will arrive twice"
         case "cut":
             cause = f"links are cut: {step.text}"
         case "heal":
@@ -40,14 +41,14 @@ def sentence(trace: Trace, step: Step, messages: Mapping[int, Message]) -> str:
             cause = step.text or ""
         case other:
             cause = FAULTS.get(other, other)
-    return "; ".join([cause, *effects(trace, step)])
+    return "; ".join([cause, *effects(trace, step, brief)])
 
 
-def effects(trace: Trace, step: Step) -> list[str]:
+def effects(trace: Trace, step: Step, brief: bool = False) -> list[str]:
     """What is sent, by message, and whether the site enters."""
     to: dict[str, list[str]] = {}
     for sent in step.sent:
-        to.setdefault(str(sent), []).append(trace.name(sent.to))
+        to.setdefault(sent.kind if brief else str(sent), []).append(trace.name(sent.to))
     found = [f"{message} to {', '.join(sites)}" for message, sites in to.items()]
     return [*found, "enters"] if step.enter else found
 

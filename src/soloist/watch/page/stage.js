@@ -168,7 +168,8 @@ export class Stage {
   drawToken(parts, site, state, n) {
     const { token } = this.run.stage;
     const value = token ? (token.field ? state.fields[site][token.field] : this.tokenRests(site, n)) : false;
-    const count = Array.isArray(value) ? value.length : Number(value === true ? 1 : value || 0) || (value ? 1 : 0);
+    const kept = Array.isArray(value) ? value.length : Number(value === true || Number.isInteger(value)); // a number is the token's name
+    const count = kept + Number(Boolean(token && token.inside) && state.phase[site] === "inside");
     parts.token.style.display = count ? "" : "none";
     setText(parts.tokens, count > 1 && typeof value !== "boolean" ? String(count) : "");
   }

@@ -19,16 +19,16 @@ from soloist.watch.export import html
 
 DOCS = Path(__file__).parent
 PICTURES = {
-    "watch-light.png": ("naimi-trehel", "light", "#step=33"),
-    "watch-dark.png": ("maekawa", "dark", "#step=60&select=60&site=3"),
+    "watch-light.png": ("naimi-trehel", 0.1, "light", "#step=33"),
+    "watch-dark.png": ("maekawa", 1.0, "dark", "#step=96&select=96"),
 }
 MOST_BYTES = 200_000
 
 
 def take() -> None:
     with tempfile.TemporaryDirectory() as directory, browser() as started:
-        for picture, (algorithm, scheme, fragment) in PICTURES.items():
-            workload = Thinking(0.1)
+        for picture, (algorithm, rate, scheme, fragment) in PICTURES.items():
+            workload = Thinking(rate)
             experiment = Experiment(
                 algorithm, nodes=7, entries=25, warmup=0, workload=workload, inside=2.0, seed=3
             )
@@ -37,11 +37,10 @@ def take() -> None:
             page = started.new_page(
                 viewport={"width": 1280, "height": 800},
                 color_scheme="dark" if scheme == "dark" else "light",
-                reduced_motion="reduce",
             )
             page.goto(f"file://{path}{fragment}")
             page.wait_for_function("() => performance.getEntriesByName('soloist-drawn').length")
-            page.wait_for_timeout(300)
+            page.wait_for_timeout(700)
             page.screenshot(path=DOCS / picture)
             size = (DOCS / picture).stat().st_size
             assert size < MOST_BYTES, f"{picture} has {size} bytes, more than {MOST_BYTES}"

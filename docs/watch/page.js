@@ -1941,8 +1941,10 @@ class Stage {
 
   /** Which arrow is which pointer. */
   key() {
+    const names = paperNames(this.run.files);
+    const called = (field, label) => (label && label !== field ? label : names.get(field)?.paper || field);
     const rows = (this.run.stage.pointers || []).map(({ field, label }, i) =>
-      el("span", {}, el("svg", { viewBox: "0 0 26 8", "aria-hidden": "true" }, el("path", { d: "M 0 4 H 24", class: `pointer pointer-${i % 3}`, "marker-end": `url(#head-${i % 3}-${this.r})` })), label || field));
+      el("span", {}, el("svg", { viewBox: "0 0 26 8", "aria-hidden": "true" }, el("path", { d: "M 0 4 H 24", class: `pointer pointer-${i % 3}`, "marker-end": `url(#head-${i % 3}-${this.r})` })), called(field, label)));
     return el("p", { class: "stage-key" }, ...rows);
   }
 

@@ -23,7 +23,6 @@ from soloist.watch.export import html
 
 PAINT_AIM, FRAMES_AIM = 2.0, 30.0
 """Seconds until the run is drawn; frames a second."""
-SIZE = {"width": 1440, "height": 900}
 MOVES = 180
 """Frames in one measurement."""
 NODES = 8
@@ -104,7 +103,7 @@ def measure(
         path = Path(directory, "run.html")
         path.write_text(text, encoding="utf-8")
         for done in range(rounds):
-            page = started.new_page(viewport=SIZE)
+            page = started.new_page(viewport={"width": 1440, "height": 900})
             page.goto(f"file://{path}")
             page.wait_for_function("() => performance.getEntriesByName('soloist-drawn').length")
             drawn.append(page.evaluate("performance.getEntriesByName('soloist-drawn')[0].startTime") / 1000)

@@ -4,6 +4,7 @@
     python docs/generate.py lamport  the page of one algorithm
     python docs/generate.py assumptions  what they need: minutes
     soloist check views --all --json > views.json && python docs/generate.py views views.json
+    python docs/generate.py watch    the errata to look at, from the runs that are on the pages
 
 Everything is deterministic: the same code writes the same bytes, and a test says where a page is out of date.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,10 @@ from soloist.sim import Experiment, Saturated, Thinking, simulate
 from soloist.sim.faults import faults
 from soloist.sim.links import Constant, Network
 from soloist.sim.script import Script
+from soloist.watch import Trace
+from soloist.watch.export import html, shared_files
+from soloist.watch.runs import of_steps
+from soloist.watch.trace import Verdict
 
 DOCS = Path(__file__).parent
 TRACES = DOCS.parent / "tests" / "traces"
@@ -178,7 +184,52 @@ def section(erratum: Erratum, report: Report) -> str:
         erratum,
         f"**What comes of it**: {report.property} is violated after {len(report.trace)} steps "
         f"(N={erratum.nodes}, requests {rounds}, {report.channels} links). {sentence(report.reason)}{again} "
-        f"{RUNS[erratum.run]}\n\n```text\n{steps}\n```\n\n{printed}",
+        f"{RUNS[erratum.run]}\n\n```text\n{steps}\n```\n\n{look(erratum)}{printed}",
+    )
+
+
+def look(erratum: Erratum) -> str:
+    """A link to the run as a page. Recovery's errata are on pages of their own, a directory further down."""
+    up = "../" if erratum.algorithm in RECOVERY else ""
+    return f"[Watch this run]({up}watch/{anchor(erratum)}.html)\n\n"
+
+
+SHOWN = re.compile(
+    r"\*\*What comes of it\*\*: (\S+) is violated[^(]*\(N=\d+, requests [\d,]+, (\w+) links\)\. (.*?)\n\n```text\n(.*?)```",
+    re.DOTALL,
+)
+COMMAND = re.compile(r"^ {0,2}\d+  (\S.*)$", re.MULTILINE)
+
+
+def watch_pages() -> dict[str, str]:
+    """Each erratum as a page to look at. The runs are those on the pages of the errata, which tests compare with the checker's."""
+    pages = shared_files()
+    for each in (*ERRATA, *NOTES, *RECOVERY_ERRATA):
+        if not isinstance(each, Erratum):
+            continue
+        page = DOCS / (f"recovery/{each.algorithm}.md" if each.algorithm in RECOVERY else "errata.md")
+        told = page.read_text().partition(f"{{ #{anchor(each)} }}")[2].partition("\n### ")[0]
+        if found := SHOWN.search(told):
+            pages[f"{anchor(each)}.html"] = html(watched(each, *found.groups()), shared=True)
+    return pages
+
+
+def watched(erratum: Erratum, property: str, channels: str, reason: str, steps: str) -> Trace:
+    """Its run, with what is wrong in it and what the text says."""
+    return of_steps(
+        COMMAND.findall(steps),
+        erratum.card,
+        erratum.card.size(erratum.nodes, erratum.k, erratum.options),
+        channels == "fifo",
+        origin="counterexample",
+        printed=True,
+        erratum=erratum.code,
+        finding=Verdict(property, reason),
+        notes=[
+            f"{erratum.algorithm} {erratum.code}, against {erratum.text}.",
+            erratum.says,
+            f"Repair: {erratum.repair}",
+        ],
     )
 
 
@@ -426,6 +477,12 @@ def write(names: list[str]) -> None:
         print("docs/assumptions.md")
         (DOCS / "assumptions.md").write_text(assumptions_page())
         return
+    if names == ["watch"]:
+        (DOCS / "watch").mkdir(exist_ok=True)
+        for name, text in watch_pages().items():
+            print(f"docs/watch/{name}")
+            (DOCS / "watch" / name).write_text(text)
+        return
     for name in names or (*CATALOGUE, *RECOVERY, *VARIANTS):
         room = next((room for room, cards in ROOMS.items() if name in cards), "algorithms")
         make = recovery_page if room == "recovery" else page
@@ -435,6 +492,7 @@ def write(names: list[str]) -> None:
     if not names:
         print("docs/errata.md")
         (DOCS / "errata.md").write_text(errata_page())
+        write(["watch"])
         write(["assumptions"])
         main([*PICTURE, "--picture", str(DOCS / "comparison.svg")])
 

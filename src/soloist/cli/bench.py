@@ -17,10 +17,11 @@ from soloist.bench import start as start_bench
 from soloist.bench.ablation import PARTS
 from soloist.cli.arguments import Json, at_least
 from soloist.cli.bench_crashes import leases, nemesis, recovery
+from soloist.cli.bench_page import page
 from soloist.cli.output import print_json, print_table, progress_bar
 
 bench = typer.Typer(help="Our speed beside that of others, in one run, as ratios.", no_args_is_help=True)
-for command in (recovery, nemesis, leases):
+for command in (recovery, nemesis, leases, page):
     bench.command()(command)
 
 

@@ -25,7 +25,8 @@ class Workers(Crew):
 
     `peers` says what each takes for the addresses of all, as `Proxies.peers` does; without it they talk directly.
     `remember`: the witness keeps the order of all entries. Unless `lease` is None each node has a data directory of its own,
-    for as long as the crew is together. `before` is called in each process before it makes its node.
+    for as long as the crew is together. `before` is called in each process before it makes its node. Into the directory
+    `traces` each node records what it does.
     """
 
     def __init__(
@@ -36,12 +37,14 @@ class Workers(Crew):
         remember: bool = False,
         quiet: bool = False,
         before: Callable[[], None] | None = None,
+        traces: Path | None = None,
         **options: Any,
     ) -> None:
         super().__init__(quiet)
         self.nodes = list(names)
         self.options = {"cluster": "testing", "shortcut": False, **options}
         self._peers, self._remember, self._before = peers, remember, before
+        self._traces = None if traces is None else str(traces)
         self._held = ExitStack()
 
     @property
@@ -82,7 +85,7 @@ class Workers(Crew):
             options = {"data_dir": str(self.folder / name), **options}
         given = {**self.options, **options}
         peers = given.pop("peers", None) or self._peers(name)
-        self.start(name, work, name, dict(peers), given, self.witness, self._before)
+        self.start(name, work, name, dict(peers), given, self.witness, self._before, self._traces)
 
     def meet(self) -> None:
         """Wait until each is connected with all."""

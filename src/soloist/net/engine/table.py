@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from soloist.algorithms import Card
-from soloist.core import Process
+from soloist.core import Process, Send
 from soloist.net.cards import of_view
 from soloist.net.engine import withheld
 from soloist.net.engine.instance import Instance
@@ -17,7 +17,7 @@ from soloist.net.engine.sites import Asleep, fresh
 from soloist.net.engine.ticket import Caller, CallLater, Door, Effects, Terms, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.wire import LockState
-from soloist.net.telemetry.observer import Observer, port_for
+from soloist.net.telemetry.observer import Observer, port_for, tell_of_lock
 from soloist.views import Holder, Registration, View
 from soloist.views.carry import Carried, carry
 
@@ -150,8 +150,9 @@ class Table:
         capacity = holds[0].size
         hosts = tuple(map(self.names.index, start.hosts))
         layout = Layout.seated(hosts, self.me, capacity)
-        instance = self._awake(lock, self.card_for(capacity), layout, start.processes(self.node), 0)
-        instance.resume(start.mail(self.node), start.timers(self.node))
+        mail = start.mail(self.node)
+        instance = self._awake(lock, self.card_for(capacity), layout, start.processes(self.node), 0, mail)
+        instance.resume(mail, start.timers(self.node))
         for hold, site in zip(holds, start.seats, strict=True):
             if self._ours(hold) and (lock, hold.fence) not in self.abandoned:
                 instance.seat(site, self._seated.pop((lock, hold.fence), None))
@@ -168,9 +169,18 @@ class Table:
         return instance
 
     def _awake(
-        self, lock: str, card: Card, layout: Layout, processes: Sequence[Process], counter: int
+        self,
+        lock: str,
+        card: Card,
+        layout: Layout,
+        processes: Sequence[Process],
+        counter: int,
+        mail: Sequence[Send] = (),
     ) -> Instance:
         """The one place where an instance is made."""
+        if self.observers:
+            hosts = [self.names[host] for host in layout.hosts]
+            tell_of_lock(self.observers, lock, self.epoch, card, layout.places, hosts, processes, mail)
         if len(self.instances) >= self._most_awake:
             self._let_sleep()
         self.instances[lock] = instance = Instance(

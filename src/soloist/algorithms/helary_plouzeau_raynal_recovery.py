@@ -109,7 +109,7 @@ CARD = Card(
     name="helary-plouzeau-raynal-recovery",
     title="Helary-Plouzeau-Raynal with recovery",
     paper=CALM.paper,
-    section="survey of 21 algorithms (1993), section 4, token-based algorithms, which says no more than that it can be done; the original was not at hand",
+    section="survey of 21 algorithms (1993), section 4, token-based algorithms, which says no more than that it can be done: the recovery is our reconstruction; the original was not at hand",
     process=HelaryPlouzeauRaynalRecovery,
     family="token",
     capacity="1",
@@ -117,7 +117,7 @@ CARD = Card(
     bound=while_calm(CALM.bound.text),
     light=CALM.light,
     fairness="no-starvation",
-    tolerates="crashes of sites that stay down and lost messages, if the network stays connected and no message takes longer than "
+    tolerates="crashes of sites that stay down, if the network stays connected and no message takes longer than "
     "Treply / 2D, with D the diameter of what is left",
     structure=CALM.structure,
     options=(*CALM.options, *options(", times the diameter")),

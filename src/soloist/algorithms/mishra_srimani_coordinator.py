@@ -11,8 +11,7 @@ coordination control   have_token     it is here
                        queue          who is to be let in; valid at the coordinator, and kept by those who are about to be it
 
 A request goes to the coordinator. If control has moved on meanwhile it is passed on, each time to a later coordinator; a site that waits keeps
-it, since control will come there. The new coordinator tells all but the old one, who knows. Crashes are for ever; a message that is lost is made
-good by the next search.
+it, since control will come there. The new coordinator tells all but the old one, who knows. Crashes are for ever, and no message may be lost.
 """
 
 from __future__ import annotations
@@ -112,7 +111,7 @@ CARD = Card(
     name="mishra-srimani-coordinator",
     title="Mishra-Srimani, moving coordinator",
     paper=FIRST.paper,
-    section="survey of 21 algorithms (1993), section 4, token-based algorithms, which has two sentences on it; the original was not at hand",
+    section="survey of 21 algorithms (1993), section 4, token-based algorithms, which has two sentences on it: nearly all of it is our reconstruction; the original was not at hand",
     process=MishraSrimaniCoordinator,
     family="token",
     capacity="1",
@@ -120,6 +119,6 @@ CARD = Card(
     bound=while_calm("N, and one for each time that a request is passed on"),
     light=BASE.light,
     fairness="no-starvation",
-    tolerates="crashes of sites that stay down, and lost messages, if no message takes longer than half of Treply",
+    tolerates="crashes of sites that stay down, if no message takes longer than half of Treply",
     options=options(),
 )

@@ -9,7 +9,7 @@ SV, SN, TSV, TSN   R, SN, TR, TSN as in `singhal-heuristic`
 
 After a search everything is as at the start: the site that has the token knows of no request, and of any two others one will ask the other,
 for each believes that all are requesting. So a site that has failed is asked once more by each, and given no token, since it does not ask.
-Crashes are for ever; a message that is lost is made good by the next search.
+Crashes are for ever, and no message may be lost: one search that does not reach the holder makes a second token.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ CARD = Card(
     name="singhal-heuristic-recovery",
     title="Singhal's heuristic with recovery",
     paper=CALM.paper,
-    section="survey of 21 algorithms (1993), section 4, token-based algorithms, which says no more than that it can be done; the original was not at hand",
+    section="survey of 21 algorithms (1993), section 4, token-based algorithms, which says no more than that it can be done: the recovery is our reconstruction; the original was not at hand",
     process=SinghalHeuristicRecovery,
     family="token",
     capacity="1",
@@ -107,7 +107,7 @@ CARD = Card(
     bound=while_calm("N"),
     light=CALM.light,
     fairness="no-starvation",
-    tolerates="crashes of sites that stay down, and lost messages, if no message takes longer than half of Treply",
+    tolerates="crashes of sites that stay down, if no message takes longer than half of Treply",
     structure=CALM.structure,
     options=options(),
 )

@@ -39,7 +39,6 @@ EXCEPTIONS = {
     "algorithms/naimi_trehel_recovery.py": "the survey's five states, with a kind of message for each step between them",
     "algorithms/nishio_recovery.py": "proposals, promises and refusals, and a head that says what was filled in",
     "algorithms/naimi_thiare.py": "queues are merged in causal order at three places, each with its repair",
-    "algorithms/partitioned.py": "runs any other algorithm inside, snapshots and handlers included",
     "algorithms/printed/__init__.py": "names every module of the room twice",
     "algorithms/printed/lodha_kshemkalyani.py": PRINTED,
     "algorithms/printed/naimi_thiare.py": PRINTED,

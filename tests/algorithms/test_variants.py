@@ -110,19 +110,20 @@ def test_a_variant_costs_what_its_card_says(name: str, k: int, options: dict[str
     theory = card.light(card.size(10, k, options))
     light = measured(name, 10, k, options, Thinking(0.001), 1500).messages_per_entry
     assert light.mean == pytest.approx(theory, rel=0.04, abs=0.02)
-    assert measured(name, 10, k, options, Saturated(), 600).fairness.jain > 0.5
+    heavy = measured(name, 10, k, options, Saturated(), 600)
+    assert heavy.fairness.max_bypass <= 20, "some site hardly ever gets in"
 
 
 # What they are for.
 
 
 def test_a_request_that_goes_with_the_token_saves_a_message() -> None:
-    """Of the four that Raymond's tree takes under load, one is a REQUEST behind the PRIVILEGE."""
+    """Under load there are as many REQUESTs as PRIVILEGEs, and most of the former go behind one of the latter."""
     plain, paired = (
         measured("raymond-tree", 10, 1, {"piggyback": word}, Saturated(), 600).messages_per_entry.mean
         for word in ("no", "yes")
     )
-    assert plain - 1.2 < paired < plain - 0.8
+    assert plain / 2 <= paired < plain - 1
 
 
 def test_who_chooses_its_quorum_waits_less_and_sends_more() -> None:

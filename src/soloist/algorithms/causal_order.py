@@ -119,12 +119,15 @@ def values(message: Message) -> tuple[Any, ...]:
 def telling(kind: type[Message]) -> type[Message]:
     """A kind of message of the inner algorithm, with what every message carries."""
     fields = [("known", tuple[Stamp, ...]), ("served", tuple[Stamp, ...])]
-    return msgspec.defstruct(kind.__name__, fields, bases=(kind,), module=__name__, frozen=True)
+    made: Any = msgspec.defstruct(kind.__name__, fields, bases=(kind,), module=__name__, frozen=True)
+    told: type[Message] = made
+    return told
 
 
 def plain(m: Message) -> Message:
     """The message of the inner algorithm in it."""
-    return type(m).__bases__[0](*values(m)[:-2])
+    kind: type[Message] = type(m).__bases__[0]
+    return kind(*values(m)[:-2])
 
 
 @cache

@@ -49,6 +49,7 @@ from soloist.watch.trace import Verdict
 
 DOCS = Path(__file__).parent
 TRACES = DOCS.parent / "tests" / "traces"
+PUZZLES = DOCS.parent / "src" / "soloist" / "watch" / "puzzles.json"
 SIZES = (5, 10, 30)
 PICTURE = [
     "compare",
@@ -212,6 +213,17 @@ def watch_pages() -> dict[str, str]:
         if found := SHOWN.search(told):
             pages[f"{anchor(each)}.html"] = html(watched(each, *found.groups()), shared=True)
     return pages
+
+
+def puzzle_runs() -> str:
+    """The best runs that are known of errata, for `soloist watch`: those on the page of the errata."""
+    told = (DOCS / "errata.md").read_text()
+    runs = {}
+    for each in (*ERRATA, *NOTES):
+        here = told.partition(f"{{ #{anchor(each)} }}")[2].partition("\n### ")[0]
+        if isinstance(each, Erratum) and (found := SHOWN.search(here)):
+            runs[f"{each.algorithm} {each.code}"] = COMMAND.findall(found[4])
+    return json.dumps(runs, indent=1) + "\n"
 
 
 def watched(erratum: Erratum, property: str, channels: str, reason: str, steps: str) -> Trace:
@@ -482,6 +494,7 @@ def write(names: list[str]) -> None:
         for name, text in watch_pages().items():
             print(f"docs/watch/{name}")
             (DOCS / "watch" / name).write_text(text)
+        PUZZLES.write_text(puzzle_runs())
         return
     for name in names or (*CATALOGUE, *RECOVERY, *VARIANTS):
         room = next((room for room, cards in ROOMS.items() if name in cards), "algorithms")

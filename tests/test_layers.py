@@ -24,7 +24,7 @@ IMPORTS = {
     "testing": {"core", "children", "net", "views"},
     "demo": {"core", "algorithms", "testing"},
     "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check", "views"},
-    "watch": {"core", "algorithms", "sim", "check"},
+    "watch": {"core", "algorithms", "sim", "check", "views", "net"},
     "bench": {"core", "algorithms", "sim", "check", "net", "testing", "watch"},
     "cli": {
         "core",

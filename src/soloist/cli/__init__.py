@@ -56,7 +56,7 @@ COMMANDS = {
 }
 """Each command: the module that it is a function of, and the first sentence of its help, so that a list of commands loads
 none of them."""
-MAY_STAND_ALONE = {"--example": "list"}
+MAY_STAND_ALONE = {"--example": "list", "--puzzle": "list"}
 """Options of `watch` whose value may be left out, and what is meant then."""
 FULL = "cannot write the output: no space is left on the device"
 

@@ -13,7 +13,9 @@ import typer
 from soloist.algorithms import RECOVERY, find_any
 from soloist.algorithms.printed import find_printed
 from soloist.cli import arguments as arg
+from soloist.cli import watch_server as pages
 from soloist.cli.arguments import algorithm_options
+from soloist.cli.cluster import find_member
 from soloist.cli.output import print_table, write_text
 from soloist.cli.situations import network, workload
 from soloist.core import PropertyViolated, UsageError
@@ -25,7 +27,9 @@ from soloist.watch.examples import examples, find_example
 from soloist.watch.export import html as page_of
 from soloist.watch.formats import export
 from soloist.watch.live import merge
+from soloist.watch.puzzles import puzzles
 from soloist.watch.runs import commands_of, of_script, of_simulation
+from soloist.watch.setup import Setup, fragment
 from soloist.watch.svg import svg as picture_of
 from soloist.watch.text import WIDTH
 from soloist.watch.text import text as timeline
@@ -95,6 +99,35 @@ def watch(
             "--export", metavar="FORMAT", help="Print it as jsonl, shiviz, mermaid, plantuml or chrome."
         ),
     ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", metavar="PORT", help="Of the local server. (default: a free one)"),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address of the page, and open no browser.")
+    ] = False,
+    shared: Annotated[
+        str | None,
+        typer.Option("--open", metavar="FRAGMENT", help="A run that somebody has played and shared."),
+    ] = None,
+    puzzle: Annotated[
+        str | None,
+        typer.Option("--puzzle", metavar="[ID]", help="Beat the paper; without ID: which puzzles there are."),
+    ] = None,
+    beside: Annotated[
+        str | None,
+        typer.Option("--beside", metavar="NAME", help="Another algorithm beside it, with the same requests."),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Look at a live cluster: the dashboard."),
+    ] = None,
+    member: Annotated[
+        str | None,
+        typer.Option(
+            "--name", metavar="NODE", help="Which node the dashboard asks; otherwise one that runs here."
+        ),
+    ] = None,
     validate: Annotated[
         bool,
         typer.Option(
@@ -106,6 +139,9 @@ def watch(
 
     Nodes record themselves with `trace = "FILE"` in the cluster's file or `soloist node --trace FILE`; give the files of all of them. What
     --export prints goes to standard output. The exit code is 1 if --validate finds a step that is impossible.
+
+    On a terminal, if nothing else is asked for, a page opens in the browser, where the run can be played on: by a server on this machine,
+    for whoever has the address it prints, until Ctrl-C. --config opens the dashboard of a cluster that runs here.
 
     Examples:
 
@@ -120,9 +156,13 @@ def watch(
         soloist watch naimi-trehel --fault crash=2@10 --export mermaid
 
         soloist watch trace.jsonl --validate
+
+        soloist watch --puzzle ricart-agrawala-r1
+
+        soloist watch --config cluster.toml
     """
-    if example == LIST:
-        print_examples()
+    browse = not no_browser
+    if done_without_a_run(example, puzzle, shared, config, member, port or 0, browse):
         return
     if not what:
         raise UsageError(
@@ -155,9 +195,47 @@ def watch(
                 faults=faults(fault or ()),
             )
         )
+    if not (text or svg or html or export_as or validate) and wants_page(port, no_browser, beside):
+        pages.play(trace, None, port or 0, browse, beside)
+        return
     show(trace, text, svg, html, export_as)
     if validate:
         judge(trace)
+
+
+def done_without_a_run(
+    example: str | None,
+    puzzle: str | None,
+    shared: str | None,
+    config: Path | None,
+    member: str | None,
+    port: int,
+    browse: bool,
+) -> bool:
+    """Lists, the dashboard, and runs that were played elsewhere."""
+    if example == LIST:
+        print_examples()
+    elif puzzle == LIST:
+        print_puzzles()
+    elif config:
+        found, chosen = find_member(config, member)
+        pages.dashboard(found, chosen, port, browse)
+    elif shared or puzzle:
+        pages.play(None, shared or fragment(Setup(puzzle=puzzle)), port, browse)
+    else:
+        return False
+    return True
+
+
+def wants_page(port: int | None, no_browser: bool, beside: str | None) -> bool:
+    """Whoever redirects the output wants text; and so does who has no server to show anything else."""
+    if port is not None or no_browser or beside:
+        return True
+    if not sys.stdout.isatty():
+        return False
+    if not pages.can_serve():
+        print(f"soloist: to see this as a page, and play on: {pages.INSTALL}", file=sys.stderr)
+    return pages.can_serve()
 
 
 def of_files(paths: list[Path], lock: str | None, epoch: int | None) -> Trace:
@@ -210,6 +288,11 @@ def judge(trace: Trace) -> None:
             f"step {wrong.step} ({step.what} at site {trace.name(step.site)}) is impossible: {wrong.why}",
         )
     print(f"All {len(trace.steps)} steps are steps of {trace.head.algorithm}, one after another.")
+
+
+def print_puzzles() -> None:
+    rows = [(each.id, str(len(each.best)), each.goal) for each in puzzles().values()]
+    print_table("Beat the paper", ("ID", ">best known", "what to do"), rows)
 
 
 def print_examples() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from soloist.algorithms import Card
+from soloist.algorithms import Card, Size
 from soloist.core import IDLE, INSIDE, UsageError
 from soloist.watch.runs import RecordedScript
 from soloist.watch.trace import Step, Trace
@@ -17,8 +17,12 @@ from soloist.watch.trace import Step, Trace
 class Session:
     """Some commands, what came of them, and the branches that were left."""
 
-    def __init__(self, start: str, card: Card | None = None) -> None:
-        self.card = card
+    def __init__(
+        self, start: str, card: Card | None = None, size: Size | None = None, fifo: bool = False
+    ) -> None:
+        """With a size and links, the system of this card is begun, and `start` is only what is shown: not every system
+        can be written as one line."""
+        self.card, self.size, self.fifo = card, size, fifo
         self.commands: list[str] = [start]
         self.branches: list[tuple[str, ...]] = []
         """Runs that were left by going on otherwise, oldest first."""
@@ -28,6 +32,9 @@ class Session:
 
     def _replayed(self, commands: list[str]) -> RecordedScript:
         script = RecordedScript(self.card)
+        if self.card and self.size:
+            script.start(self.card, self.size, self.fifo)
+            commands = commands[1:]
         for command in commands:
             self._obey(script, command)
         return script
@@ -43,6 +50,11 @@ class Session:
                 raise
             script.recording.failed(error)
             self.failed = f"{type(error).__name__}: {error}"
+
+    @property
+    def system(self) -> RecordedScript:
+        """The sites as they are now, and what is on its way between them."""
+        return self._script
 
     @property
     def steps(self) -> list[Step]:

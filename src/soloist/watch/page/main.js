@@ -9,7 +9,7 @@ import { Filters } from "./filters.js";
 import { Inspector } from "./inspector.js";
 import { Keys } from "./keys.js";
 import { Look } from "./look.js";
-import { Game } from "./play.js";
+import { callServer, Game } from "./play.js";
 import { Player } from "./player.js";
 import { Score } from "./score.js";
 import { Source } from "./source.js";
@@ -25,7 +25,7 @@ export class Page {
     this.player = new Player(runs);
     this.look = new Look(runs);
     this.panelNames = Object.keys(PANELS).filter((name) => name !== "game" || data.play);
-    this.game = data.play ? new Game(this.player, data.play, { reload: (other) => this.reload(root, other) }) : null;
+    this.game = data.play ? new Game(this.player, data.play, { reload: (other) => this.reload(root, other), taken: () => this.retitle() }) : null;
     this.player.game = this.game;
     this.closed = [];
     this.scores = runs.map((_, r) => new Score(this.player, this.look, r));
@@ -40,6 +40,7 @@ export class Page {
     this.player.views = [...this.scores, ...this.stages, this.inspector, this.source, this.filters, this.transport, this.address, ...(this.game ? [this.game] : [])];
     this.watchTheme();
     this.address.read();
+    if (this.game && runs[0].head.origin === "script" && !/\bstep=/.test(location.hash)) this.player.goTo(0, runs[0].length - 1);
   }
 
   /** Another run in place of this one. */
@@ -68,11 +69,17 @@ export class Page {
     document.title = `${runs.map((run) => run.head.title || run.head.algorithm).join(" beside ")} · Soloist`;
   }
 
+  /** What is told of a run changes while it is played. */
+  retitle() {
+    this.abouts.forEach((about_, r) => { about_.textContent = about(this.player.runs[r]); });
+  }
+
   header(runs) {
+    this.abouts = runs.map((run) => el("p", { class: "about" }, about(run)));
     this.motionButton = el("button", { id: "motion", onclick: () => this.toggleMotion() });
     this.showMotion();
     return el("header", {},
-      el("div", { class: "titles" }, ...runs.map((run) => el("div", {}, el("h1", {}, run.head.title || run.head.algorithm), el("p", { class: "about" }, about(run))))),
+      el("div", { class: "titles" }, ...runs.map((run, r) => el("div", {}, el("h1", {}, run.head.title || run.head.algorithm), this.abouts[r]))),
       ...runs.map((run) => (run.head.finding ? el("p", { class: "finding", role: "note" }, el("b", {}, run.head.finding.property), ` ${run.head.finding.text}`) : null)),
       ...runs.flatMap((run) => (run.head.notes || []).map((note) => el("p", { class: "note" }, note))),
       el("div", { class: "tools" }, this.reopen, this.motionButton,
@@ -158,9 +165,15 @@ function about(run) {
 
 /** What the page was given: embedded, embedded and packed, or from the server. */
 async function load() {
-  const data = window.SOLOIST;
-  if (data && data.gzip) return unpack(data.gzip);
-  if (data) return data;
+  const carried = window.SOLOIST;
+  if (carried && carried.gzip) return unpack(carried.gzip);
+  if (carried) return carried;
+  const data = await askRun();
+  const shared = new URLSearchParams(location.hash.slice(1)).get("play");
+  return shared && data.play && data.play.fragment !== shared ? callServer("new", { shared }) : data;
+}
+
+async function askRun() {
   const answer = await fetch("api/run");
   if (!answer.ok) throw new TraceError(`the server gave no run: ${answer.status} ${(await answer.text()).slice(0, 200)}`);
   const text = await answer.text();

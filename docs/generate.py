@@ -3,6 +3,8 @@
     make pages                       all of them
     python docs/generate.py lamport  the page of one algorithm
     python docs/generate.py assumptions  what they need: minutes
+    soloist check views --all --json > views.json && python docs/generate.py views views.json
+    python docs/generate.py watch    the errata to look at, from the runs that are on the pages
 
 Everything is deterministic: the same code writes the same bytes, and a test says where a page is out of date.
 """
@@ -10,9 +12,12 @@ Everything is deterministic: the same code writes the same bytes, and a test say
 from __future__ import annotations
 
 import inspect
+import json
 import os
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, find_any
 from soloist.algorithms.printed import (
@@ -27,14 +32,20 @@ from soloist.algorithms.printed import (
     Slip,
 )
 from soloist.check import Report
+from soloist.check.views import ALL
 from soloist.cli import main
 from soloist.cli.check_drop import text as cell_text
 from soloist.lab.assumptions import ASSUMPTIONS, STATES, Broken, matrix
+from soloist.lab.recovery_checks import SEARCHES
 from soloist.lab.refute import refute
 from soloist.sim import Experiment, Saturated, Thinking, simulate
 from soloist.sim.faults import faults
 from soloist.sim.links import Constant, Network
 from soloist.sim.script import Script
+from soloist.watch import Trace
+from soloist.watch.export import html, shared_files
+from soloist.watch.runs import of_steps
+from soloist.watch.trace import Verdict
 
 DOCS = Path(__file__).parent
 TRACES = DOCS.parent / "tests" / "traces"
@@ -173,7 +184,52 @@ def section(erratum: Erratum, report: Report) -> str:
         erratum,
         f"**What comes of it**: {report.property} is violated after {len(report.trace)} steps "
         f"(N={erratum.nodes}, requests {rounds}, {report.channels} links). {sentence(report.reason)}{again} "
-        f"{RUNS[erratum.run]}\n\n```text\n{steps}\n```\n\n{printed}",
+        f"{RUNS[erratum.run]}\n\n```text\n{steps}\n```\n\n{look(erratum)}{printed}",
+    )
+
+
+def look(erratum: Erratum) -> str:
+    """A link to the run as a page. Recovery's errata are on pages of their own, a directory further down."""
+    up = "../" if erratum.algorithm in RECOVERY else ""
+    return f"[Watch this run]({up}watch/{anchor(erratum)}.html)\n\n"
+
+
+SHOWN = re.compile(
+    r"\*\*What comes of it\*\*: (\S+) is violated[^(]*\(N=\d+, requests [\d,]+, (\w+) links\)\. (.*?)\n\n```text\n(.*?)```",
+    re.DOTALL,
+)
+COMMAND = re.compile(r"^ {0,2}\d+  (\S.*)$", re.MULTILINE)
+
+
+def watch_pages() -> dict[str, str]:
+    """Each erratum as a page to look at. The runs are those on the pages of the errata, which tests compare with the checker's."""
+    pages = shared_files()
+    for each in (*ERRATA, *NOTES, *RECOVERY_ERRATA):
+        if not isinstance(each, Erratum):
+            continue
+        page = DOCS / (f"recovery/{each.algorithm}.md" if each.algorithm in RECOVERY else "errata.md")
+        told = page.read_text().partition(f"{{ #{anchor(each)} }}")[2].partition("\n### ")[0]
+        if found := SHOWN.search(told):
+            pages[f"{anchor(each)}.html"] = html(watched(each, *found.groups()), shared=True)
+    return pages
+
+
+def watched(erratum: Erratum, property: str, channels: str, reason: str, steps: str) -> Trace:
+    """Its run, with what is wrong in it and what the text says."""
+    return of_steps(
+        COMMAND.findall(steps),
+        erratum.card,
+        erratum.card.size(erratum.nodes, erratum.k, erratum.options),
+        channels == "fifo",
+        origin="counterexample",
+        printed=True,
+        erratum=erratum.code,
+        finding=Verdict(property, reason),
+        notes=[
+            f"{erratum.algorithm} {erratum.code}, against {erratum.text}.",
+            erratum.says,
+            f"Repair: {erratum.repair}",
+        ],
     )
 
 
@@ -248,6 +304,7 @@ def recovery_page(card: Card) -> str:
         facts(card),
         "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
         "## With a crash\n\n" + crash_figures(card),
+        "## In every order of events\n\n" + searches(card),
     ]
     if errata:
         parts.append("## Errata\n\n" + "\n".join(errata))
@@ -280,6 +337,45 @@ def crash_figures(card: Card) -> str:
         )
     command = f"soloist simulate {card.name} --nodes 5 --rate 100 --entries 150 --warmup 0 --replications {RUNS_WITH_A_CRASH} --fault {fault}"
     return "\n".join(lines) + f"\n\nAs `{command}`."
+
+
+TIMERS = {
+    "in vain": "outlast all messages, and a failure is presumed only when waiting is in vain",
+    "early": "run out at any moment, so many of them; those for answers outlast all messages",
+    "free": "run out at any moment, so many of them",
+    "no timers": "there are none",
+}
+
+
+def searches(card: Card) -> str:
+    lines = [
+        "One crash at any moment, three sites unless it says two. *holds* is for systems of this size, and for what was judged.\n",
+        "| timers | requests | links | a crash is | judged | verdict | states | transitions |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    commands = []
+    for search in SEARCHES:
+        if search.algorithm == card.name:
+            r = search.run()
+            limit = f" ({search.network['timeouts']})" if "timeouts" in search.network else ""
+            back = {
+                "never": "for ever",
+                "snapshot": "or the site is back as it was",
+                "fresh": "or it is back as new",
+            }
+            cells = (
+                TIMERS[search.kind] + limit,
+                ",".join(map(str, search.rounds)),
+                "FIFO" if r.channels == "fifo" else "any order",
+                back[search.network.get("restart", "never")],
+                ", ".join(search.properties),
+                r.verdict,
+                f"{r.states:,}",
+                f"{r.transitions:,}",
+            )
+            lines.append("| " + " | ".join(cells) + " |")
+            commands.append(f"    {search.command}")
+    return "\n".join(lines) + "\n\n" + "\n".join(commands)
 
 
 ROOMS = {
@@ -324,10 +420,68 @@ def assumptions_table(room: str, names: list[str], found: list[Broken]) -> str:
     return "\n".join(rows)
 
 
+def settings_table(reports: list[dict[str, Any]]) -> str:
+    """What `soloist check views` has found: all of it, and nothing but what holds."""
+    found = {report["setting"]: report for report in reports}
+    if wrong := [each.name for each in ALL if found.get(each.name, {}).get("verdict") != "holds"]:
+        raise SystemExit(f"not shown to hold: {', '.join(wrong)}")
+    rows = ["| setting | what may happen | states | depth | progress from |", "|---|---|---:|---:|---:|"]
+    for each in ALL:
+        report = found[each.name]
+        counts = f"{report['states']:,} | {report['depth']} | {report['progress_tried']:,}"
+        rows.append(f"| `{each.name}` | {each.says} | {counts} |")
+    states = sum(found[each.name]["states"] for each in ALL)
+    return "\n".join([*rows, f"| | **in all** | **{states:,}** | | |"])
+
+
+def teeth_table() -> str:
+    """The deliberate mistakes, as the tests have them; `tests/views/test_teeth.py` runs them all."""
+    sys.path.insert(0, str(DOCS.parent))
+    from tests.views.breaks import BREAKS
+    from tests.views.registrations import REGISTRATIONS
+    from tests.views.teeth import TEETH
+
+    rows = ["| mistake | caught in | by | steps |", "|---|---|---|---:|"]
+    return "\n".join(
+        [
+            *rows,
+            *(
+                f"| {t.name} | `{t.setting.name}` | {t.property} | {t.steps} |"
+                for t in (*TEETH, *BREAKS, *REGISTRATIONS)
+            ),
+        ]
+    )
+
+
+def with_table(page: str, name: str, table: str) -> str:
+    """The page with this table in its place."""
+    before, begin, rest = page.partition(f"<!-- {name}: made by docs/generate.py views -->\n")
+    _, end, after = rest.partition("<!-- end -->\n")
+    assert begin
+    assert end
+    return f"{before}{begin}\n{table}\n\n{end}{after}"
+
+
+def write_views(paths: list[str]) -> None:
+    reports = [report for path in paths for report in json.loads(Path(path).read_text())["settings"]]
+    page = with_table((DOCS / "views.md").read_text(), "settings", settings_table(reports))
+    (DOCS / "views.md").write_text(with_table(page, "mistakes", teeth_table()))
+
+
 def write(names: list[str]) -> None:
+    if names[:1] == ["views"]:
+        print("docs/views.md")
+        write_views(names[1:])
+        return
     if names == ["assumptions"]:
         print("docs/assumptions.md")
         (DOCS / "assumptions.md").write_text(assumptions_page())
+        return
+    if names == ["watch"]:
+        (DOCS / "watch").mkdir(exist_ok=True)
+        for name, text in watch_pages().items():
+            print(f"docs/watch/{name}")
+            (DOCS / "watch" / name).write_text(text)
         return
     for name in names or (*CATALOGUE, *RECOVERY, *VARIANTS):
         room = next((room for room, cards in ROOMS.items() if name in cards), "algorithms")
@@ -338,6 +492,7 @@ def write(names: list[str]) -> None:
     if not names:
         print("docs/errata.md")
         (DOCS / "errata.md").write_text(errata_page())
+        write(["watch"])
         write(["assumptions"])
         main([*PICTURE, "--picture", str(DOCS / "comparison.svg")])
 

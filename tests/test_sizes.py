@@ -23,15 +23,18 @@ PRINTED = "each error of the paper is a class of its own, with the run that show
 
 EXCEPTIONS = {
     "algorithms/_arbiter.py": "what the algorithms with arbiters share: Maekawa's and those after it",
+    "algorithms/_search.py": "no algorithm: the search for a token that three of them share, and the reason for each rule of it",
     "algorithms/_card.py": "no algorithm: what every card says, with the reason for each field",
     "algorithms/agrawal_el_abbadi_recovery.py": "what becomes of quorums, grants and requests when a site fails, each on its own",
     "algorithms/bulgannawar_vaidya.py": "K tokens with a queue each, and two ways to choose one",
     "algorithms/causal_order.py": "runs any token algorithm inside, whose messages it makes anew",
     "algorithms/helary_plouzeau_raynal.py": "floods a network it does not know, and finds the way back through it",
+    "algorithms/helary_plouzeau_raynal_recovery.py": "the flood and the way back once more, with numbers on all messages, and a head that says what is ours",
     "algorithms/lamport.py": "two versions of the acknowledgements, and what of them may arrive early",
     "algorithms/lodha_kshemkalyani.py": "the paper's three improvements are in it, too",
     "algorithms/makki.py": "rebuilt from an abstract, so its head says what was filled in",
     "algorithms/mizuno_neilsen_rao.py": "two quorums, four kinds of messages, and a head that maps the survey's names",
+    "algorithms/mishra_srimani_coordinator.py": "rebuilt from two sentences, so its head says what was filled in",
     "algorithms/mishra_srimani_recovery.py": "two searches, for the token and for what is known of it, with eight kinds of messages",
     "algorithms/naimi_trehel_recovery.py": "the survey's five states, with a kind of message for each step between them",
     "algorithms/nishio_recovery.py": "proposals, promises and refusals, and a head that says what was filled in",

@@ -74,10 +74,14 @@ CATALOGUE = Catalogue(
 RECOVERY = Catalogue(
     (
         "agrawal-el-abbadi-recovery",
+        "helary-plouzeau-raynal-recovery",
+        "mishra-srimani-coordinator",
         "mishra-srimani-recovery",
         "naimi-trehel-recovery",
         "nishio-recovery",
         "raymond-tree-recovery",
+        "singhal-dynamic-recovery",
+        "singhal-heuristic-recovery",
     )
 )
 """Recovery as published, for the laboratory: to be simulated and checked. Real locks recover by `views`."""

@@ -105,10 +105,6 @@ def unless_mail_from(site: Site, local: Local) -> Local | None:
     return None if any(item.sender == site for item in local.inbox) else local
 
 
-def unless_mail(local: Local) -> Local | None:
-    return None if local.inbox else local
-
-
 def duplicated(inbox: tuple[Item, ...], item: Item) -> tuple[Item, ...]:
     """A copy joins the end of the link; neither it nor the original is copied again."""
     position = inbox.index(item)

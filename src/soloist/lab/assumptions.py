@@ -17,6 +17,7 @@ import msgspec
 
 from soloist.algorithms import Card, find_any
 from soloist.check import UNBOUNDED, Limits, Report, check
+from soloist.check.setting import ALL
 from soloist.children import process_pool
 from soloist.core import IDLE, INSIDE, Port, unknown
 from soloist.sim.script import Script
@@ -27,7 +28,7 @@ ASSUMPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "duplication": ("no message arrives twice", {"duplicate": True, "faults": 1}),
     "crash": ("no site stops", {"crashes": 1}),
     "memory": ("a site that comes back knows its state", {"crashes": 1, "restart": "fresh"}),
-    "timing": ("no timer runs out too soon", {"timely": False}),
+    "timing": ("no timer runs out too soon", {"slow": ()}),
 }
 """Each assumption, and what the checker may do without it: once, where it can be counted."""
 
@@ -137,7 +138,7 @@ def _smallest(card: Card, assumption: str, judged: Sequence[str], states: int) -
             limits=Limits(states=states),
             reductions=("messages",),  # the others are proved for sites that keep their state
             endless_states=0,
-            **{"timely": has_timers(card), **ASSUMPTIONS[assumption][1]},
+            **{"slow": (ALL,) if has_timers(card) else (), **ASSUMPTIONS[assumption][1]},
         )
         if report.verdict != "holds":
             break

@@ -24,6 +24,7 @@ from soloist.sim import Experiment, Saturated, Thinking, simulate
 from soloist.sim.experiment import run
 from soloist.sim.faults import faults
 from soloist.sim.links import Constant, Delay, Network, Uniform
+from soloist.sim.script import Script
 from soloist.sim.workload import Workload
 
 CRASH = {"nishio-recovery": "crash=any@0..0.3+0.05", "raymond-tree-recovery": "crash-new=any@0..0.3+0.05"}
@@ -141,6 +142,45 @@ def test_a_crash_that_cuts_the_network_makes_two_tokens_where_sites_know_their_n
 
 def test_in_the_words_of_the_survey_a_request_may_die_with_a_crashed_site() -> None:
     assert outcomes("naimi-trehel-recovery", "crash=any@0..0.3", printed=True)["service"]
+
+
+OLD_TOKEN = """
+    start mishra-srimani-recovery nodes=3
+    acquire 1
+    deliver 1>0
+    acquire 2
+    acquire 0
+    deliver 0>2 Request(n=0)
+    timeout 2 T
+    deliver 2>0 PrivilegeCheck()
+    deliver 2>1 PrivilegeCheck()
+    deliver 0>2
+    deliver 1>2 NoCrit(inc=0)
+    deliver 2>0 CreatePrivilege(inc=1)
+    deliver 2>1 CreatePrivilege(inc=1)
+    deliver 0>2
+    deliver 1>2 Update
+    release 2
+    deliver 2>1 Recovered(inc=1)
+    timeout 1 T
+    deliver 1>0
+    deliver 1>2 PrivilegeCheck()
+    deliver 0>1 NoCrit(inc=1)
+    deliver 2>1 NoCrit(inc=1)
+    deliver 0>1 Privilege
+    deliver 2>0 Privilege
+"""
+
+
+def test_whoever_makes_a_token_takes_none_that_is_older_than_the_last_one() -> None:
+    """Site 2 has made one while the first was on its way to site 1, and has passed it on to site 0. Site 1 makes a third one, when at last
+    the first one comes: it is not the one that the third is to replace. (All this fits into one delay, if T is short.)"""
+    script = Script()
+    for command in OLD_TOKEN.split("\n"):
+        if command.strip():
+            said = script.run(command.strip())
+    assert any("enter" in line for line in said), "the last token, at site 0"
+    assert [site for site in range(3) if script.ports[site].inside] == [0]
 
 
 def test_in_the_words_of_the_survey_two_tokens_may_be_about() -> None:

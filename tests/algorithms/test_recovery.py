@@ -179,13 +179,24 @@ INCARNATIONS = {
         "deliver 1>0 CreatePrivilege; deliver 0>1 Update",
         [1],
     ),
+    "an older token of Nishio is raised by a holder that says NACK": (
+        "acquire 0; acquire 1; acquire 2; timeout 1 T; deliver 1>2 TokenMissing; deliver 1>0 TokenMissing; "
+        "deliver 2>0 Request; release 0; deliver 0>2 Token",
+        [2],
+    ),
+    "and by a proposer that it reaches": (
+        "acquire 1; deliver 1>0; timeout 1 T; deliver 1>0; deliver 0>1 Token; "
+        "acquire 0; deliver 0>1 Request; release 1; deliver 1>0 Token",
+        [0],
+    ),
 }
 
 
 @pytest.mark.parametrize(("steps", "inside"), INCARNATIONS.values(), ids=INCARNATIONS)
-def test_tokens_of_mishra_and_srimani_are_told_apart(steps: str, inside: list[int]) -> None:
+def test_old_tokens_are_told_from_new_ones(steps: str, inside: list[int]) -> None:
     script = Script()
-    for command in ("start mishra-srimani-recovery nodes=3", *steps.split("; ")):
+    name = "nishio-recovery" if "Token" in steps else "mishra-srimani-recovery"
+    for command in (f"start {name} nodes=3", *steps.split("; ")):
         said = script.run(command)
     assert any("enter" in line for line in said), "the last step lets somebody in"
     assert [site for site in range(3) if script.ports[site].inside] == inside

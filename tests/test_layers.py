@@ -24,8 +24,21 @@ IMPORTS = {
     "testing": {"core", "children", "net", "views"},
     "demo": {"core", "algorithms", "testing"},
     "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check", "views"},
-    "bench": {"core", "algorithms", "sim", "check", "net", "testing"},
-    "cli": {"core", "algorithms", "durations", "sim", "check", "net", "testing", "demo", "bench", "lab"},
+    "watch": {"core", "algorithms", "sim", "check"},
+    "bench": {"core", "algorithms", "sim", "check", "net", "testing", "watch"},
+    "cli": {
+        "core",
+        "algorithms",
+        "durations",
+        "sim",
+        "check",
+        "net",
+        "testing",
+        "demo",
+        "bench",
+        "lab",
+        "watch",
+    },
 }
 """What each layer imports: no more, and no less."""
 PURE = ("core", "structures", "algorithms", "views")

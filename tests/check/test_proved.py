@@ -22,7 +22,7 @@ from soloist.check.trial import differences, hasty, strays
 DECLARING = [name for name, card in sorted(CATALOGUE.items()) if declared(card.process)]
 OPTIONS: dict[str, list[dict[str, str]]] = {
     "bulgannawar-vaidya": [{"token": "last-seen"}, {"inform": "1"}],
-    "lodha-kshemkalyani": [{"improvement": "1"}, {"improvement": "2"}, {"improvement": "3"}],
+    "lodha-kshemkalyani": [{"improvement": "1"}, {"improvement": "2"}, {"improvement": "1+2+3"}],
     "sanders": [{"structure": "maekawa"}],
 }
 """Those that bring rules of their own."""

@@ -16,7 +16,7 @@ import msgspec
 
 from soloist.net import LockError, Node
 from soloist.net.sync import new_loop
-from soloist.testing import Report, Witness, eventually
+from soloist.testing import Statement, Witness, eventually
 from soloist.testing.waiting import PATIENCE
 
 T = TypeVar("T")
@@ -58,6 +58,16 @@ def with_a_lease(check: Callable[[float], None], *seconds: float) -> None:
         except (AssertionError, LockError, TimeoutError) as error:
             print(f"with a lease of {lease:g} s: {error!r}")
     check(longest)
+
+
+async def begun(*nodes: Node) -> None:
+    """Wait until callers are let in, so that even a try is worth it."""
+
+    def so() -> bool:
+        councils = [node.beginning.council for node in nodes]
+        return all(node.beginning.open for node in nodes) and all(c.leased for c in councils if c)
+
+    await eventually(so, "the cluster has begun")
 
 
 async def settled(nodes: list[Node]) -> None:
@@ -102,7 +112,7 @@ class Exclusion:
         self.witness = Witness(remember=True)
 
     def enter(self, fence: int, owner: str = "") -> None:
-        self.witness.hear(Report("enter", "lock", self.most, owner, fence))
+        self.witness.hear(Statement("enter", "lock", self.most, owner, fence))
         assert not self.witness.problems()
 
     def leave(self) -> None:

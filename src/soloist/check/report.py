@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import msgspec
@@ -91,6 +92,10 @@ class Report(msgspec.Struct):
 
     def exit_code(self) -> int:
         return {"holds": 0, "violated": 1}.get(self.verdict, 3)
+
+    def _repr_html_(self) -> str:
+        """In a notebook: as on a terminal."""
+        return f"<pre>{escape(text(self))}</pre>"
 
 
 def text(report: Report) -> str:

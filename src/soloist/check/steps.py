@@ -101,7 +101,7 @@ class Steps:
 
     def _make(self, site: Site, number: int, after: Local, effects: Effects, action: Action) -> Move:
         part = self.parts[site]
-        after = self.mail.settle(after)
+        after = self.mail.as_seen(after)
         return part.values[part.number(after)] - part.values[number], effects, action
 
     # Changes to other parts of the state.

@@ -77,7 +77,7 @@ def endure(crash: Crash) -> list[Takeover]:
     return [takeover(crash.name, seed, options, crash.wait * D) for seed in seeds]
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Endings(msgspec.Struct, frozen=True):
     """How they ended. The longest wait of a run, in d, is a mean over those that ended well."""
 
     fine: int
@@ -91,7 +91,7 @@ class Outcome(msgspec.Struct, frozen=True):
         return self.fine + self.unsafe + self.stuck
 
 
-def attempt(trial: Trial) -> Outcome:
+def attempt(trial: Trial) -> Endings:
     experiment = Experiment(
         trial.algorithm,
         NODES,
@@ -114,8 +114,8 @@ def attempt(trial: Trial) -> Outcome:
             waits.append(max(found.waits) / D)
             costs.append(fmean(found.cost))
     if not waits:
-        return Outcome(0, unsafe, stuck, None, None)
-    return Outcome(len(waits), unsafe, stuck, fmean(waits), fmean(costs))
+        return Endings(0, unsafe, stuck, None, None)
+    return Endings(len(waits), unsafe, stuck, fmean(waits), fmean(costs))
 
 
 def reproduce(bench: Workbench) -> Findings:
@@ -133,7 +133,7 @@ def reproduce(bench: Workbench) -> Findings:
     return report
 
 
-def _try(bench: Workbench, what: str, trials: list[Trial]) -> list[tuple[Trial, Outcome]]:
+def _try(bench: Workbench, what: str, trials: list[Trial]) -> list[tuple[Trial, Endings]]:
     return list(zip(trials, bench.map(what, attempt, trials), strict=True))
 
 

@@ -5,7 +5,7 @@ BIN := .venv/bin
 USABLE := .venv/.usable
 READY := .venv/.ready
 
-.PHONY: demo test soak lint bench reproduce proved docs pages venv clean
+.PHONY: demo test soak lint bench reproduce proved docs pages pictures venv clean
 
 demo: $(USABLE)  ## five processes, a lock, a semaphore, a witness; then a holder is killed
 	$(BIN)/soloist demo
@@ -29,6 +29,7 @@ bench: venv  ## our speed beside that of others
 	$(BIN)/soloist bench locks
 	$(BIN)/soloist bench recovery
 	$(BIN)/soloist bench leases
+	$(BIN)/soloist bench page
 
 reproduce: venv  ## what a paper claims, measured again: make reproduce PAPER=survey
 	$(BIN)/soloist reproduce $(PAPER)
@@ -38,6 +39,9 @@ proved: venv  ## which code the declarations of the algorithms have been proved 
 
 pages: venv  ## the pages that come from the code: algorithms, errata, picture
 	$(BIN)/python docs/generate.py
+
+pictures: venv  ## the page of a run in light and dark, as pictures for the docs; needs Chromium
+	$(BIN)/python docs/pictures.py
 
 docs: venv  ## the documentation site, into site/
 	$(BIN)/mkdocs build --strict

@@ -23,9 +23,22 @@ IMPORTS = {
     "net": {"core", "algorithms", "views"},
     "testing": {"core", "children", "net", "views"},
     "demo": {"core", "algorithms", "testing"},
-    "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check"},
-    "bench": {"core", "algorithms", "sim", "check", "net", "testing"},
-    "cli": {"core", "algorithms", "durations", "sim", "check", "net", "testing", "demo", "bench", "lab"},
+    "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check", "views"},
+    "watch": {"core", "algorithms", "sim", "check"},
+    "bench": {"core", "algorithms", "sim", "check", "net", "testing", "watch"},
+    "cli": {
+        "core",
+        "algorithms",
+        "durations",
+        "sim",
+        "check",
+        "net",
+        "testing",
+        "demo",
+        "bench",
+        "lab",
+        "watch",
+    },
 }
 """What each layer imports: no more, and no less."""
 PURE = ("core", "structures", "algorithms", "views")

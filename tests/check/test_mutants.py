@@ -10,7 +10,7 @@ from soloist.check import PROPERTIES, REDUCTIONS, Limits, Report, check, text
 from soloist.core import ProtocolError, UsageError
 from soloist.sim.script import Script
 
-from . import mutants, mutants_entries, mutants_permission, mutants_token
+from . import mutants, mutants_entries, mutants_permission, mutants_token, mutants_variants
 from .mutants import Mutant, RaymondAskedForgotten, mutant
 
 MUTANTS = [
@@ -18,6 +18,7 @@ MUTANTS = [
     *mutants_permission.MUTANTS,
     *mutants_token.MUTANTS,
     *mutants_entries.MUTANTS,
+    *mutants_variants.MUTANTS,
 ]
 COUNT_WITHOUT_END = {
     "AgrawalElAbbadiYoungestFirst": {"clocks"},
@@ -99,7 +100,7 @@ def test_a_run_with_timers_can_be_replayed() -> None:
 
 def test_every_algorithm_has_a_mutant() -> None:
     """An algorithm that nobody has seen the checker refute may hold because nothing is looked at."""
-    assert {m.card.name for m in MUTANTS} == set(algorithms.CATALOGUE)
+    assert {m.card.name for m in MUTANTS} == {*algorithms.CATALOGUE, *algorithms.VARIANTS}
 
 
 def test_every_promise_is_broken_by_some_mutant() -> None:

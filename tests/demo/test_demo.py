@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from soloist.cli import main
-from soloist.demo import Crash, kill_holder, tally
+from soloist.demo import Crash, kill_holder, recorded, tally
 from soloist.testing import Contend, Findings
+from soloist.watch.live import merge
+from soloist.watch.validate import validate
 
 
-def test_it_says_what_the_witness_saw(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--nodes", "3", "--entries", "20", "--json"]) == 0
+def test_it_says_what_the_witness_saw(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    page = tmp_path / "demo.html"
+    assert main(["demo", "--nodes", "3", "--entries", "20", "--json", "--html", str(page)]) == 0
+    assert page.read_text().startswith("<!doctype html>")
     found = json.loads(capsys.readouterr().out)
     orders, gpu = found["locks"]
     assert (orders["lock"], orders["capacity"], orders["most_inside"]) == ("orders", 1, 1)
@@ -63,3 +68,19 @@ def test_what_should_not_be_is_its_exit_code(
     said = capsys.readouterr()
     assert "VIOLATED" in said.out
     assert "orders: a, b are inside together" in said.err
+
+
+def test_a_round_is_recorded_to_be_looked_at(tmp_path: Path) -> None:
+    trace = merge(recorded(2, "orders", 3, {"algorithm": "ricart-agrawala"}, tmp_path))
+    assert (trace.head.algorithm, trace.head.lock, sorted(trace.head.sites)) == (
+        "ricart-agrawala",
+        "orders",
+        ["node0", "node1"],
+    )
+    assert sum(step.enter for step in trace.steps) == sum(step.exit for step in trace.steps) == 6
+    assert validate(trace) is None
+
+
+def test_a_page_that_cannot_be_written_is_said_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--html", "/no/such/place.html"]) == 2
+    assert "cannot write the page to /no/such/place.html" in capsys.readouterr().err

@@ -13,8 +13,10 @@ import pytest
 from soloist.algorithms import CATALOGUE
 from soloist.core import SoloistError
 from soloist.sim.script import Script
+from soloist.watch.examples import DIRECTORY
 
-TRACES = sorted(Path(__file__).parent.glob("*.txt"))
+EXAMPLES = sorted(DIRECTORY.glob("*.txt"))
+TRACES = [*sorted(Path(__file__).parent.glob("*.txt")), *EXAMPLES]
 
 
 def replay(text: str) -> str:

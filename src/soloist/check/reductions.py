@@ -21,8 +21,8 @@ early      Partial-order reduction too, under the same conditions: a message who
            is received at once, and the states in between are not kept. Which messages these are
            is declared (`Declaration.early`).
 
-What is declared about an algorithm counts only for the code that it was proved for: see `declared`. Of any other class
-`values`, `clocks` and `early` are left out as far as they rely on a declaration.
+What is declared about an algorithm counts only for the code that it was proved for, and where no message comes twice
+and no site begins anew: see `declared`. Elsewhere `values`, `clocks` and `early` are left out as far as they rely on a declaration.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Space:
         trust: bool = False,
     ) -> None:
         self.setting = setting
-        self.withheld = frozenset() if trust else withheld(setting.card.process)
+        self.withheld = frozenset() if trust else withheld(setting.card.process, setting.repeats)
         self.reductions = chosen(reductions) - self.withheld
         self.history = history
         self.model = Model(setting, history, "messages" in self.reductions, "values" in self.reductions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import msgspec
@@ -92,6 +93,10 @@ class Report(msgspec.Struct):
     def exit_code(self) -> int:
         return {"holds": 0, "violated": 1}.get(self.verdict, 3)
 
+    def _repr_html_(self) -> str:
+        """In a notebook: as on a terminal."""
+        return f"<pre>{escape(text(self))}</pre>"
+
 
 def text(report: Report) -> str:
     """The report as people read it: verdict, figures, and the run that shows what is wrong."""
@@ -134,8 +139,10 @@ def _facts(r: Report) -> list[str]:
         )
     facts.append(("reductions", ", ".join(r.reductions) or "none"))
     if r.withheld:
+        repeats = "duplicate" in r.network or r.network.get("restart") == "fresh"
+        where = "with such faults" if repeats else "for its code"
         facts.append(
-            ("not relied on", f"{', '.join(r.withheld)}: what the class declares is not proved for its code")
+            ("not relied on", f"{', '.join(r.withheld)}: what the class declares is not proved {where}")
         )
     if r.vacuity:
         facts.append(("reached", _vacuity(r.vacuity)))

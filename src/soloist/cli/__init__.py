@@ -32,6 +32,10 @@ COMMANDS = {
     ),
     "advise": ("advise", "Simulate the catalogue in your situation, rank it, and say why."),
     "check": ("check", "Prove an algorithm for a small system, or show the shortest way it fails."),
+    "watch": (
+        "watch",
+        "Look at a run: of the simulator, of a paper's figure, of a live cluster, or one that was written by hand.",
+    ),
     "node": ("cluster", "Be a member of a cluster, until told to stop (SIGTERM, Ctrl-C)."),
     "run": ("cluster", "Run a command while holding a lock, as flock(1) does on one host."),
     "status": ("cluster", "Members, whether they are connected, and what this node has done."),
@@ -47,11 +51,13 @@ COMMANDS = {
     "join": ("members", "Join a cluster that is there, and be a member of it until told to stop."),
     "leave": ("members", "Let the node that runs here leave its cluster for good, and end."),
     "init": ("members", "Let a stopped node forget its votes: where disks are lost or damaged."),
-    "keys": ("cluster", "Make a test authority, and a certificate and key for each node; or a secret."),
+    "keys": ("keys", "Make a test authority, and a certificate and key for each node; or a secret."),
     "bench": ("bench", "Our speed beside that of others, in one run, as ratios."),
 }
 """Each command: the module that it is a function of, and the first sentence of its help, so that a list of commands loads
 none of them."""
+MAY_STAND_ALONE = {"--example": "list"}
+"""Options of `watch` whose value may be left out, and what is meant then."""
 FULL = "cannot write the output: no space is left on the device"
 
 
@@ -61,7 +67,7 @@ def app(arguments: Sequence[str]) -> typer.Typer:
     made = typer.Typer(
         name="soloist",
         cls=Program,
-        help="Distributed mutual exclusion: run, compare, prove and hold.",
+        help="Distributed mutual exclusion: run, compare, prove, watch and hold.",
         add_completion=False,
         no_args_is_help=True,
         pretty_exceptions_enable=False,  # a bug should look like one: a plain traceback
@@ -109,7 +115,7 @@ def options(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line. Whatever is wrong is said in one line: 2 for bad usage, 1 for a broken promise."""
-    given = sys.argv[1:] if arguments is None else arguments
+    given = completed(sys.argv[1:] if arguments is None else arguments)
     try:
         return int(app(given)(given, prog_name="soloist", standalone_mode=False) or 0)
     except TyperException as error:
@@ -132,6 +138,17 @@ def main(arguments: list[str] | None = None) -> int:
         return complain(FULL, 2)
     except KeyboardInterrupt:  # while a command was being loaded
         return complain("interrupted", 130)
+
+
+def completed(arguments: list[str]) -> list[str]:
+    """With the values that were left out."""
+    if arguments[:1] != ["watch"]:
+        return arguments
+    found = []
+    for word, after in zip(arguments, [*arguments[1:], "--"], strict=True):
+        alone = word in MAY_STAND_ALONE and after.startswith("-")
+        found += [word, MAY_STAND_ALONE[word]] if alone else [word]
+    return found
 
 
 def complain(message: str, code: int) -> int:

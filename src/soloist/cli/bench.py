@@ -17,10 +17,11 @@ from soloist.bench import start as start_bench
 from soloist.bench.ablation import PARTS
 from soloist.cli.arguments import Json, at_least
 from soloist.cli.bench_crashes import leases, nemesis, recovery
+from soloist.cli.bench_page import page
 from soloist.cli.output import print_json, print_table, progress_bar
 
 bench = typer.Typer(help="Our speed beside that of others, in one run, as ratios.", no_args_is_help=True)
-for command in (recovery, nemesis, leases):
+for command in (recovery, nemesis, leases, page):
     bench.command()(command)
 
 
@@ -136,6 +137,8 @@ def locks(
         soloist bench locks --locality
         soloist bench locks --without eager,summons --rounds 10
         soloist bench locks --against ../before --rounds 10
+
+    Ours have no lease here; what one costs `soloist bench leases` measures.
     """
     at_least("--seconds", 0.01, seconds)
     at_least("--rounds", 1, rounds)
@@ -168,7 +171,7 @@ def _print_locks(rows: list[locks_bench.Measurement], processes: list[int], json
         print_json({"rows": rows, "bars": [{**msgspec.structs.asdict(bar), "met": bar.met} for bar in bars]})
         return
     print_table(
-        f"Times in µs, entries per second (Python {platform.python_version()})",
+        f"Times in µs, entries per second; ours without a lease (Python {platform.python_version()})",
         *locks_bench.table(rows, processes),
     )
     for row in rows:

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.status import Status
 
-from soloist.algorithms import find_any
+from soloist.algorithms import Card, find_any
 from soloist.algorithms.printed import find_printed
 from soloist.check import REDUCTIONS, UNBOUNDED, Limits, Progress, Report, text
 from soloist.check import check as run_check
@@ -31,11 +31,11 @@ Names = list[str] | None
 
 def check(
     name: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="The algorithm; `soloist algorithms` lists them. `views`: membership. `carry`: held locks in a new epoch. `drop`: what algorithms need."
         ),
-    ],
+    ] = None,
     settings: Annotated[
         Names,
         typer.Argument(
@@ -75,6 +75,22 @@ def check(
         int | None,
         typer.Option("--timeouts", metavar="T", help="At most T timers run out in a run."),
     ] = None,
+    slow: Annotated[
+        Names,
+        typer.Option(
+            "--slow",
+            metavar="TIMER",
+            help="This timer, or `all`, runs out only when no message is under way; may be repeated.",
+        ),
+    ] = None,
+    last: Annotated[
+        Names,
+        typer.Option(
+            "--last",
+            metavar="TIMER",
+            help="This timer, or `all`, runs out only when waiting is in vain: nothing is under way, nobody inside.",
+        ),
+    ] = None,
     property: Annotated[
         Names, typer.Option("--property", metavar="NAME", help="Judge only this; may be repeated.")
     ] = None,
@@ -107,12 +123,24 @@ def check(
         Path | None,
         typer.Option("--trace", metavar="FILE", help="Write the run that is shown as a script of commands."),
     ] = None,
+    watch_run: Annotated[
+        bool, typer.Option("--watch", help="Show the run as a timeline, with who waits for what.")
+    ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write the run as a page to look at in a browser."),
+    ] = None,
     all: Annotated[
         bool,
         typer.Option(
-            "--all", help="With `views` and `carry`: the large settings, too; with `drop`: recovery, too."
+            "--all",
+            help="With `views` and `carry`: the large settings, too; with `drop`: recovery and variants, too.",
         ),
     ] = False,
+    drop: Annotated[
+        str | None,
+        typer.Option("--drop", metavar="NAME", help="As `drop`: of this algorithm, or of `all`."),
+    ] = None,
     json: arg.Json = False,
 ) -> None:
     """Prove an algorithm for a small system, or show the shortest way it fails.
@@ -133,12 +161,27 @@ def check(
 
         soloist check ricart-agrawala --nodes 2 --rounds 1 --printed
 
+        soloist check mishra-srimani-recovery --rounds 1 --crashes 1 --slow Treply --last T
+
+        soloist check lamport --nodes 2 --channels any --html lamport.html
+
         soloist check views epochs voters-change
 
         soloist check carry naimi-trehel kakugawa
 
         soloist check drop lamport order duplication
     """
+    if drop is not None:
+        every = drop in ("all", "--all")
+        name, settings, all = (
+            "drop",
+            [*([] if every else [drop]), *([name] if name else []), *(settings or [])],
+            every or all,
+        )
+    if name is None:
+        raise UsageError(
+            "check what? Give an algorithm, such as ricart-agrawala; `soloist algorithms` lists them"
+        )
     network = checked_faults(
         fault, channels=channels, loss=loss, duplicate=duplicate, crashes=crashes, restart=restart
     )
@@ -168,11 +211,15 @@ def check(
             watch=watch,
             faults=UNBOUNDED if faults is None else _not_negative("faults", faults),
             timeouts=UNBOUNDED if timeouts is None else _not_negative("timeouts", timeouts),
+            slow=tuple(slow or ()),
+            last=tuple(last or ()),
             **network,
         )
     if trace:
         write_script(trace, report)
     print_json(report.record()) if json else print(text(report))
+    if html or (watch_run and not json):
+        show_run(report, card, printed, watch_run and not json, html)
     raise typer.Exit(report.exit_code())
 
 
@@ -213,6 +260,22 @@ def _not_negative(name: str, number: int) -> int:
 
 def write_script(path: Path, report: Report) -> None:
     write_text(path, report.script, "trace")
+
+
+def show_run(report: Report, card: Card, printed: bool, timeline: bool, page: Path | None) -> None:
+    """The run of a report, for people to look at."""
+    from soloist.watch import of_report
+    from soloist.watch import text as timeline_text
+    from soloist.watch.export import html
+
+    if not report.trace:
+        print("There is no run to look at: none breaks a promise.", file=sys.stderr)
+        return
+    run = of_report(report, card, printed)
+    if timeline:
+        print(f"\n{timeline_text.text(run)}", end="")
+    if page:
+        write_text(page, html(run), "page")
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +13,15 @@ import typer
 
 from soloist.algorithms import find
 from soloist.cli.arguments import Json
-from soloist.cli.output import number, print_json, print_table, print_text, progress_bar
+from soloist.cli.output import number, print_json, print_table, print_text, progress_bar, write_text
 from soloist.core import PropertyViolated, UsageError
-from soloist.demo import Tally, demonstrate, kill_holder
+from soloist.demo import Tally, demonstrate, kill_holder, recorded
 from soloist.net import Node
 from soloist.testing import Contend
 
+MOST_DRAWN = 5
+RECORDED_ENTRIES = 4
+"""What is recorded to be looked at: a run that one can follow."""
 MOST_NODES = 100
 """Nodes. Each is a process, and all of them talk to each other."""
 
@@ -30,6 +35,12 @@ def demo(
     semaphore_algorithm: Annotated[
         str, typer.Option("--semaphore-algorithm", metavar="NAME", help="For the semaphore.")
     ] = "raymond-k",
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", help="Record a short round, and write it as a page to look at."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Start a real cluster on this machine, let it contend, and prove exclusion from outside.
@@ -43,6 +54,8 @@ def demo(
         soloist demo
 
         soloist demo --nodes 8 --algorithm ricart-agrawala
+
+        soloist demo --html demo.html
     """
     if not 1 <= nodes <= MOST_NODES or entries < 1:
         raise UsageError(
@@ -55,6 +68,8 @@ def demo(
     jobs = [Contend("orders", 1, entries), Contend("gpu", 2, entries, inside=0.001)]
     options = {"algorithm": algorithm, "semaphore_algorithm": semaphore_algorithm}
     Node("node0", {"node0": "127.0.0.1:1"}, **options)  # type: ignore[arg-type]  # says what is wrong with them
+    if html:
+        write_text(html, "", "page")  # a bad path should not cost the demonstration
     if not json:
         print_text(
             f"{nodes} processes on 127.0.0.1, a lock `orders` and a semaphore `gpu` of 2; a witness watches."
@@ -74,8 +89,23 @@ def demo(
         raise PropertyViolated("exclusion", f"{wrong.lock}: {wrong.problems[0]}")
     if crash and crash.fence_after <= crash.fence_before:
         raise PropertyViolated("fence", f"{crash.lock}: {crash.fence_after} after {crash.fence_before}")
+    if html:
+        write_page(html, min(nodes, MOST_DRAWN), options, say)
     if not json:
         print_next(program())
+
+
+def write_page(path: Path, nodes: int, options: dict[str, str], say: Callable[[str], None]) -> None:
+    """A short round of its own: to record would slow down what was measured before."""
+    from soloist.watch.export import html
+    from soloist.watch.live import merge
+
+    with tempfile.TemporaryDirectory(prefix="soloist-") as folder:
+        trace = merge(recorded(nodes, "orders", RECORDED_ENTRIES, options, Path(folder)))
+    write_text(path, html(trace), "page")
+    say(
+        f"Recorded: {nodes} nodes, {RECORDED_ENTRIES} entries each, {len(trace.messages())} messages. Open {path} in a browser to see it."
+    )
 
 
 def print_tallies(tallies: list[Tally]) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from soloist.core.message import Message, Site
 
 StepKind = Literal[
-    "request", "send", "deliver", "enter", "exit", "timeout",
+    "request", "send", "deliver", "enter", "exit", "timeout", "choose",
     "crash", "restart", "pause", "lose", "duplicate", "reorder", "partition", "heal",
 ]  # fmt: skip
 """The second line: faults."""
@@ -27,7 +27,7 @@ class Step(msgspec.Struct, frozen=True):
     peer: Site | None = None
     message: Message | None = None
     name: str | None = None
-    """The timer that ran out, the sides of a partition, or `as new` of a restart."""
+    """The timer that ran out, what was chosen, the sides of a partition, `as new` of a restart, or how long a pause lasts: `until 8.5`."""
 
     def __str__(self) -> str:
         match self.kind:
@@ -35,13 +35,13 @@ class Step(msgspec.Struct, frozen=True):
                 text = f"{self.site} -> {self.peer}  {self.message}"
             case "deliver":
                 text = f"{self.site} <- {self.peer}  {self.message}"
-            case "timeout":
-                text = f"{self.site}  timeout {self.name}"
+            case "timeout" | "choose":
+                text = f"{self.site}  {self.kind} {self.name}"
             case "lose" | "duplicate" | "reorder":
                 text = f"{self.site} -> {self.peer}  {self.kind} {self.message}"
             case "partition" | "heal":
                 text = f"{self.kind} {self.name}"
-            case "restart" if self.name:
+            case "restart" | "pause" if self.name:
                 text = f"{self.site}  {self.kind} {self.name}"
             case _:
                 text = f"{self.site}  {self.kind}"

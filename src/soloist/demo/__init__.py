@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -124,3 +125,10 @@ def kill_holder(lock: str, options: dict[str, Any], say: Callable[[str], None] =
         say(f"{waiting} is inside after {seconds * 1000:.0f} ms, with the fence {after}.")
         workers.free(waiting, lock)
     return Crash(lock, killed, process, waiting, seconds, before, after)
+
+
+def recorded(nodes: int, lock: str, entries: int, options: dict[str, Any], traces: Path) -> list[Path]:
+    """A short round for the lock, in which each node records what it does: the files."""
+    with Workers([f"node{i}" for i in range(nodes)], traces=traces, **options) as workers:
+        workers.contend(Contend(lock, 1, entries, inside=0.001))
+    return sorted(traces.glob("*.jsonl"))

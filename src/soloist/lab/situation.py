@@ -108,6 +108,8 @@ def _read(path: Path) -> list[Recorded]:
     decode = msgspec.json.Decoder(Recorded).decode
     steps = []
     for number, line in enumerate(lines, start=1):
+        if line.startswith(b'{"soloist"'):
+            continue  # the head, or about a lock: no step
         try:
             steps.append(decode(line))
         except msgspec.MsgspecError as error:

@@ -276,6 +276,8 @@ class Engine:
         if self.timers.get((site, name)) == setting:  # else it was cancelled or set anew
             del self.timers[site, name]
             self.out.mark = self.request_of[site]
+            if self.tracer:
+                self.tracer.on_timeout(self.now, site, name)
             self.out.sends = self.ports[site].timeout(name)
 
     # The end.

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from html import escape
 from statistics import fmean
 from typing import Any
 
@@ -150,6 +151,21 @@ class Result(msgspec.Struct, frozen=True):
     faults: dict[str, int] | msgspec.UnsetType = msgspec.UNSET
     """How many of each kind there were, where some were asked for."""
 
+    def _repr_html_(self) -> str:
+        """In a notebook: the figures that matter most."""
+        sync = self.sync_delay.mean
+        rows = {
+            "algorithm": escape(f"{self.algorithm}, N={self.nodes}, K={self.k}"),
+            "entries": str(self.entries),
+            "messages per entry": f"{self.messages_per_entry.mean:.3g}",
+            "at most": escape(self.bound),
+            "time to enter": f"{self.response_time.mean:.3g}",
+            "sync delay": "-" if sync is None else f"{sync:.3g}",
+            "entries per time unit": f"{self.throughput.mean:.3g}",
+            "Jain": f"{self.fairness.jain:.4f}",
+        }
+        return f"<table>{''.join(f'<tr><th>{name}</th><td>{value}</td></tr>' for name, value in rows.items())}</table>"
+
 
 class Run(msgspec.Struct, frozen=True):
     """The raw figures of one replication."""
@@ -239,8 +255,8 @@ def _run(
     processes = card.start(size)
     make, keep = Engine, Ledger
     if experiment.faults:
-        anew = partial(_anew, card, size)
-        make, keep = partial(FaultyEngine, faults=experiment.faults, anew=anew), FaultyLedger  # type: ignore[assignment]
+        fresh = partial(anew, card, size)
+        make, keep = partial(FaultyEngine, faults=experiment.faults, anew=fresh), FaultyLedger  # type: ignore[assignment]
     occupancy = Occupancy(size.k, start, stop)
     engine = make(
         processes,
@@ -264,7 +280,7 @@ def _run(
     return result
 
 
-def _anew(card: Card, size: Size, site: Site) -> Process:
+def anew(card: Card, size: Size, site: Site) -> Process:
     """A site as it begins, without what it would send then: the others have had that."""
     process = card.start_one(size, site)
     process.begin()

@@ -138,8 +138,8 @@ class Mishaps:
 
     def pause(self, site: Site, fault: Fault) -> None:
         if site not in self.down:
-            self.note("pause", site)
             self.paused[site] = max(self.paused[site], self.engine.now + (fault.lasting or 0.0))
+            self.note("pause", site, name=f"until {self.paused[site]!r}")
 
     def cut(self, _: Site, fault: Fault) -> None:
         self.cuts.update(links(fault))

@@ -208,3 +208,6 @@ class Tracer(Observer):
 
     def on_deliver(self, time: float, site: Site, sender: Site, message: Message) -> None:
         self.add(Step("deliver", site, time, sender, message))
+
+    def on_timeout(self, time: float, site: Site, name: str) -> None:
+        self.add(Step("timeout", site, time, name=name))

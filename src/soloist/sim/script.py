@@ -15,7 +15,8 @@ Commands, one per line:
     duplicate I>J [MESSAGE]         a copy of it joins the end of its link
     crash I                         site I stops; mail for it is lost until it comes back
     restart I [fresh]               it comes back as it was, or as it began
-    settle                          deliver everything, oldest first, until nothing is on its way
+    pause I, resume I               site I does nothing for a while, and its mail waits
+    settle                          deliver everything, oldest first, until nothing is on its way (or only for paused sites)
     network                         what is on its way
     show I                          the variables of site I
     simulate NAME nodes=N requests=0@0,2@1.5 [seed=S] [latency=…] [OPTION=VALUE …]
@@ -33,44 +34,27 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
-
 from soloist.algorithms import Card, Size, find_any
-from soloist.core import Message, Outbox, Port, Send, Site, UsageError, unknown
+from soloist.core import Outbox, Port, Process, Site, UsageError, unknown
 from soloist.core.trace import Recorder, Step
 from soloist.durations import duration
 from soloist.sim.experiment import Experiment, simulate
 from soloist.sim.links import Network, delay
+from soloist.sim.system import Flight, Happening, System
 from soloist.sim.workload import listed
 
 CHOICES = re.compile(r"\s+choose=(\S+)\s*$")
+SAID = {"request", "deliver", "timeout", "release"}
+"""What is answered with a line of its own; faults are not, unless the site says something."""
 
 
-class Flight(msgspec.Struct, frozen=True):
-    """A message on its way."""
+class Script(System):
+    """A system that is stepped by commands."""
 
-    sender: Site
-    to: Site
-    message: Message
-
-    def __str__(self) -> str:
-        return f"{self.sender}>{self.to} {self.message}"
-
-
-class Script:
-    """A system that is stepped by hand."""
-
-    def __init__(self) -> None:
-        self.ports: list[Port] = []
-        self.flights: list[Flight] = []
-        self.fifo = False
+    def __init__(self, make_port: Callable[[Process, Outbox], Port] = Port) -> None:
+        super().__init__(self._choose, make_port)
         self.k = 1
         self.answers: list[str] = []
-        self.out = Outbox(self._choose)
-        self.timers: set[tuple[Site, str]] = set()
-        self.down: set[Site] = set()
-        """Sites that have crashed."""
-        self.begin: Callable[[Site], Port] | None = None
 
     def run(self, command: str) -> list[str]:
         """Obey one command; the answer is a list of lines."""
@@ -80,14 +64,16 @@ class Script:
         verb, *words = command.split()
         commands: dict[str, Callable[[Sequence[str]], list[str]]] = {
             "start": self._start,
-            "acquire": lambda words: self._event("acquire", self._site(words)),
-            "release": lambda words: self._event("release", self._site(words)),
-            "deliver": self._deliver,
-            "timeout": self._timeout,
-            "lose": self._lose,
+            "acquire": lambda words: self._tell(self.acquire(self._site(words))),
+            "release": lambda words: self._tell(self.release(self._site(words))),
+            "deliver": lambda words: self._tell(self.deliver(self._find(" ".join(words)))),
+            "timeout": lambda words: self._tell(self.timeout(self._site(words[:1]), " ".join(words[1:]))),
+            "lose": lambda words: self._tell(self.lose(self._find(" ".join(words)))),
             "duplicate": self._duplicate,
-            "crash": self._crash,
+            "crash": lambda words: self._tell(self.crash(self._site(words))),
             "restart": self._restart,
+            "pause": lambda words: self._tell(self.pause(self._site(words))),
+            "resume": lambda words: self._tell(self.resume(self._site(words))),
             "settle": self._settle,
             "network": lambda words: [str(flight) for flight in self.flights] or ["nothing is on its way"],
             "show": self._show,
@@ -106,70 +92,41 @@ class Script:
 
     def start(self, card: Card, size: Size, fifo: bool) -> list[str]:
         """A new system, also of a card that is not in the catalogue."""
-        self.fifo, self.k = fifo, size.k
-        self.out, self.timers, self.down = Outbox(self._choose), set(), set()
-        self.begin = lambda site: Port(card.start_one(size, site), self.out)
-        self.ports = [self.begin(site) for site in range(size.n)]
-        self.flights = []
-        began = [line for port in self.ports for line in self._effects(port.begin())]
-        return [f"{card.title}, {size.n} sites, {'FIFO' if self.fifo else 'unordered'} links", *began]
 
-    def _event(self, event: str, site: Site) -> list[str]:
-        if site in self.down:
-            raise UsageError(f"site {site} has crashed; restart {site} brings it back")
-        port = self.ports[site]
-        sends = port.acquire() if event == "acquire" else port.release()
-        kind = "request" if event == "acquire" else "exit"
-        return [str(Step(kind, site)), *self._effects(sends)]  # type: ignore[arg-type]
+        def make(site: Site) -> Process:
+            return card.start_one(size, site)
 
-    def _deliver(self, words: Sequence[str]) -> list[str]:
-        flight = self._find(" ".join(words))
-        self.flights.remove(flight)
-        sends = self.ports[flight.to].deliver(flight.sender, flight.message)
-        step = Step("deliver", flight.to, peer=flight.sender, message=flight.message)
-        return [str(step), *self._effects(sends)]
+        self.k = size.k
+        began = self.begin(size.n, make, make, fifo)
+        order = "FIFO" if self.fifo else "unordered"
+        said = [line for happening in began for line in self._tell(happening)]
+        return [f"{card.title}, {size.n} sites, {order} links", *said]
 
-    def _timeout(self, words: Sequence[str]) -> list[str]:
-        site, name = self._site(words[:1]), " ".join(words[1:])
-        if (site, name) not in self.timers:
-            running = ", ".join(sorted(timer for i, timer in self.timers if i == site)) or "none"
-            raise UsageError(f"site {site} has no timer {name!r} running; it has: {running}")
-        self.timers.remove((site, name))
-        return [str(Step("timeout", site, name=name)), *self._effects(self.ports[site].timeout(name))]
-
-    def _lose(self, words: Sequence[str]) -> list[str]:
-        self.flights.remove(self._find(" ".join(words)))
-        return []
+    def _tell(self, happening: Happening) -> list[str]:
+        """What happened, in words: the cause, what was sent, and the entry."""
+        h = happening
+        cause: list[str] = []
+        if h.what in SAID or (h.what == "restart" and h.comes_back):
+            kind: Any = "exit" if h.what == "release" else h.what
+            peer, message = (h.flight.sender, h.flight.message) if h.flight else (None, None)
+            cause = [str(Step(kind, h.site, peer=peer, message=message, name=h.timer))]
+        effects = [Step("send", flight.sender, peer=flight.to, message=flight.message) for flight in h.sent]
+        if h.entered:
+            effects.append(Step("enter", h.site))
+        return [*cause, *(f"  {step}" for step in effects)]
 
     def _duplicate(self, words: Sequence[str]) -> list[str]:
         fifo, self.fifo = self.fifo, False  # a message may be copied before its turn has come
         try:
-            self.flights.append(self._find(" ".join(words)))
+            return self._tell(self.duplicate(self._find(" ".join(words))))
         finally:
             self.fifo = fifo
-        return []
-
-    def _crash(self, words: Sequence[str]) -> list[str]:
-        site = self._site(words)
-        self.down.add(site)
-        self.flights = [flight for flight in self.flights if flight.to != site]
-        self.timers = {timer for timer in self.timers if timer[0] != site}
-        return []
 
     def _restart(self, words: Sequence[str]) -> list[str]:
         site = self._site(words[:1])
         if words[1:] not in ([], ["fresh"]):
             raise UsageError(f"restart {' '.join(words)!r} should read I, or I fresh")
-        if site not in self.down:
-            raise UsageError(f"site {site} has not crashed")
-        self.down.remove(site)
-        if words[1:] and self.begin:
-            self.ports[site] = self.begin(site)
-        process = self.ports[site].process
-        if come_back := getattr(process, "come_back", None):
-            come_back()
-            return [str(Step("restart", site)), *self._effects(self.ports[site].take())]
-        return []
+        return self._tell(self.restart(site, fresh=bool(words[1:])))
 
     def _choose(self, options: Sequence[Any]) -> Any:
         if not self.answers:
@@ -182,23 +139,9 @@ class Script:
 
     def _settle(self, words: Sequence[str]) -> list[str]:
         lines = []
-        while self.flights:
-            lines += self._deliver([str(self.flights[0])])
+        while due := [flight for flight in self.flights if flight.to not in self.paused]:
+            lines += self._tell(self.deliver(due[0]))
         return lines or ["nothing is on its way"]
-
-    def _effects(self, sends: list[Send]) -> list[str]:
-        steps = []
-        for sender, to, message, _ in sends:
-            for site in to:
-                if site not in self.down:
-                    self.flights.append(Flight(sender, site, message))
-                steps.append(Step("send", sender, peer=site, message=message))
-        steps += [Step("enter", site) for site in self.out.entered]
-        self.out.entered.clear()
-        for site, name, after in self.out.timers:
-            (self.timers.discard if after is None else self.timers.add)((site, name))
-        self.out.timers.clear()
-        return [f"  {step}" for step in steps]
 
     def _find(self, text: str) -> Flight:
         match = re.fullmatch(r"(\d+)>(\d+)\s*(.*)", text)

@@ -6,11 +6,13 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from soloist.net import Hold, Lock, LockError, Node
+from soloist.net.telemetry.recording import TraceRecorder
 from soloist.testing.clusters import connected
 from soloist.testing.testimony import Testimony
 from soloist.testing.witness import Statement
@@ -73,11 +75,12 @@ def work(
     options: Mapping[str, Any],
     witness: tuple[str, int] | None,
     before: Callable[[], None] | None,
+    traces: str | None,
     pipe: Connection,
 ) -> None:
     """The process. It says its name when its node is started; `before` is called before there is one.
 
-    Without a witness nobody is told of its visits.
+    Without a witness nobody is told of its visits. With `traces` it records itself there.
     """
     if before:
         before()
@@ -85,9 +88,15 @@ def work(
     async def main() -> None:
         testimony = await Testimony.to(witness) if witness else None
         told = None if "join" in options else dict(peers)
-        async with Node(name, told, **options) as node:
+        node = Node(name, told, **options)
+        recorder = TraceRecorder(name, Path(traces) / f"{name}.jsonl") if traces else None
+        if recorder:
+            node.observers.append(recorder)
+        async with node:
             pipe.send(name)
             await Worker(node, testimony, pipe).serve()
+        if recorder:
+            recorder.close()
         if testimony:
             await testimony.close()
 

@@ -26,8 +26,9 @@ class Workers(Crew):
     """Real processes that talk TCP on loopback, started with `with`. Options are those of `Node`.
 
     `peers` says what each takes for the addresses of all, as `Proxies.peers` does; without it they talk directly.
-    `remember`: the witness keeps the order of all entries. With a `lease` each node has a data directory of its own, for as
-    long as the crew is together. `before` is called in each process before it makes its node.
+    `remember`: the witness keeps the order of all entries. Unless `lease` is None each node has a data directory of its own,
+    for as long as the crew is together. `before` is called in each process before it makes its node. Into the directory
+    `traces` each node records what it does.
     """
 
     def __init__(
@@ -38,20 +39,27 @@ class Workers(Crew):
         remember: bool = False,
         quiet: bool = False,
         before: Callable[[], None] | None = None,
+        traces: Path | None = None,
         **options: Any,
     ) -> None:
         super().__init__(quiet)
         self.nodes = list(names)
         self.options = {"cluster": "testing", "shortcut": False, **options}
         self._peers, self._remember, self._before = peers, remember, before
+        self._traces = None if traces is None else str(traces)
         self._held = ExitStack()
+
+    @property
+    def _remembers(self) -> bool:
+        """Whether its nodes may want a place for what they must not forget."""
+        return self.options.get("lease", "auto") is not None
 
     def __enter__(self) -> Self:
         try:
             if not self._peers:
                 direct = self._held.enter_context(ports(*self.nodes))
                 self._peers = lambda name: direct
-            if self.options.get("lease") is not None:
+            if self._remembers:
                 self.folder = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="workers-")))
             self.start(WITNESS, attend, self._remember)
             self.witness: tuple[str, int] = self.hear(WITNESS)
@@ -75,11 +83,11 @@ class Workers(Crew):
         With `join` it is not told of the others, and with `peers` of those.
         """
         assert self._peers
-        if self.options.get("lease") is not None:
+        if self._remembers:
             options = {"data_dir": str(self.folder / name), **options}
         given = {**self.options, **options}
         peers = given.pop("peers", None) or self._peers(name)
-        self.start(name, work, name, dict(peers), given, self.witness, self._before)
+        self.start(name, work, name, dict(peers), given, self.witness, self._before, self._traces)
 
     def meet(self) -> None:
         """Wait until each is connected with all."""

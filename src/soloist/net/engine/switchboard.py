@@ -17,13 +17,14 @@ from soloist.core import ProtocolError
 from soloist.net.engine.inquiry import Inquiry
 from soloist.net.engine.instance import Instance, begins
 from soloist.net.engine.outgoing import EAGER, Outgoing
+from soloist.net.engine.registering import abandon
 from soloist.net.engine.table import Table, mismatch
 from soloist.net.engine.ticket import Caller, Cancellable, Effects, Ticket
 from soloist.net.engine.turns import Turns
 from soloist.net.errors import ConfigMismatch, LockError
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Answer, Batch, Control, Envelope, Garbled, Muster, Question, Refusal
-from soloist.views import View
+from soloist.views import Holder, View
 
 log = logging.getLogger("soloist.net")
 
@@ -100,8 +101,19 @@ class Switchboard:
             hold.lose(why)
         if instance := self.instances.get(lock):
             for ticket in [each for each in instance.inside.values() if each.fence == fence]:
+                if ticket.registration:
+                    self.table.abandoned.add((lock, fence))
+                    abandon(instance, ticket)
+                    continue
                 ticket.lost = True
                 self.release(lock, ticket)
+
+    def heard_of(self, hold: Holder) -> None:
+        """Voters know of a registered hold that is to begin, or that has ended."""
+        if instance := self.instances.get(hold.lock):
+            instance.heard_of(hold)
+            self.turns.rouse_soon()
+            self.outgoing.flush_soon()
 
     def end(self, why: Callable[[str], Exception]) -> None:
         """Nobody here will be let in any more, and those who wait are told why."""

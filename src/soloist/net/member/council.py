@@ -28,8 +28,9 @@ from soloist.net.member.joining import joining_requests, say_farewell
 from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
-from soloist.views import Activate, Dropped, Effect, Lost, Member, Node, Send, Store, View, Voter
-from soloist.views.messages import Bye, Dead, Decided, Fetch
+from soloist.views import Member, Node, View, Voter
+from soloist.views.effects import Activate, Discharged, Dropped, Effect, Entitled, Lost, Send, Store
+from soloist.views.messages import Bye, Dead, Decided, Fetch, Poll, Polled
 
 log = logging.getLogger("soloist.net")
 
@@ -158,6 +159,7 @@ class Council:
     def _become(self, node: Node) -> None:
         with self.gate.mutex:
             self.gate.admit(Member(node=node))
+        self.hearing.become_another()
         self.chronicle.begin_again()
 
     def _fetch(self) -> None:
@@ -178,6 +180,11 @@ class Council:
     def _tell_of(self, incarnation: str, proof: str) -> None:
         log.warning("%s: %s has ended (%s)", self.name, name_of(incarnation, self.member.view), proof)
         self.tell_voters(Dead(incarnation, proof))
+
+    def ask_for_newest(self, view: View, number: int) -> None:
+        """Whether there is a view after this one: voters that have none and make none say so to our pleas."""
+        for voter in view.voters:
+            self._send(voter, Poll(view.epoch + 1, number))
 
     def tell_voters(self, message: Message) -> None:
         """All that can be heard; in the thread."""
@@ -210,6 +217,7 @@ class Council:
         for effect in effects:
             match effect:
                 case Store(file):
+                    self._flush()  # what was said before this need not wait for our disk
                     try:
                         self.votes.store(file)
                     except CannotStore as error:
@@ -222,6 +230,8 @@ class Council:
                     self._activated(view)
                 case Lost(hold, broken):
                     self.events.lost(hold.lock, hold.fence, broken)
+                case Entitled(hold) | Discharged(hold):
+                    self.events.heard_of(hold)
                 case Dropped(view):
                     log.warning("%s was left out of epoch %d", self.name, view.epoch)
                     self.hearing.left_out = view, self.clock()
@@ -360,6 +370,8 @@ class Council:
                 self._renew()
             self._note_lease(valid)
             self.canvass.hear(sender, message, self.known)
+            if isinstance(message, Polled) and not message.promised:
+                self.pleas.confirm(message.voter, message.epoch - 1, message.number)
 
     def _send(self, to: str, message: Message) -> None:
         if to == self.me or (self.voter and to == self.voter.file.voter):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from soloist.algorithms import Card
 from soloist.core import INSIDE, Message, Outbox, Port, Process, Send, Site
 from soloist.core.trace import Step, StepKind
 
@@ -45,6 +46,20 @@ class Change(msgspec.Struct, frozen=True):
     """Seconds for which nobody was let in here."""
 
 
+class Beginning(msgspec.Struct, frozen=True):
+    """Our part of a lock begins, or wakes up again: in which epoch, where its sites are, and how ours begin."""
+
+    lock: str
+    epoch: int
+    algorithm: str
+    capacity: int
+    hosts: tuple[str, ...]
+    """The node of each site."""
+    snapshots: dict[Site, bytes]
+    mail: tuple[Send, ...] = ()
+    """What our sites had under way when the epoch began."""
+
+
 class Observer:
     """Watches a node: add it to `node.observers` before the node's first lock is used.
 
@@ -71,6 +86,9 @@ class Observer:
 
     def on_store(self, seconds: float) -> None:
         """The vote file was written and synced; it took that long."""
+
+    def on_lock(self, beginning: Beginning) -> None:
+        """Steps of this lock will follow."""
 
     def on_step(self, lock: str, step: Step) -> None:
         """A site of ours asked, sent, received, entered or left. Local callers that share an entry are one."""
@@ -111,14 +129,51 @@ def port_for(observers: Sequence[Observer], lock: str) -> Callable[[Process, Out
     return lambda process, out: WatchedPort(process, out, tell)
 
 
+def tell_of_lock(
+    observers: Sequence[Observer],
+    lock: str,
+    epoch: int,
+    card: Card,
+    capacity: int,
+    hosts: Sequence[str],
+    processes: Sequence[Process],
+    mail: Sequence[Send],
+) -> None:
+    """Tell those who want every step how it begins."""
+    curious = [observer for observer in observers if observer.wants_steps]
+    if curious:
+        snapshots = {process.me: process.snapshot() for process in processes}
+        beginning = Beginning(lock, epoch, card.name, capacity, tuple(hosts), snapshots, tuple(mail))
+        for observer in curious:
+            observer.on_lock(beginning)
+
+
+class Choices:
+    """How an outbox chooses, and what was chosen."""
+
+    def __init__(self, choose: Callable[[Sequence[Any]], Any]) -> None:
+        self.choose, self.made = choose, list[Any]()
+
+    def __call__(self, options: Sequence[Any]) -> Any:
+        self.made.append(choice := self.choose(options))
+        return choice
+
+    def take(self) -> list[Any]:
+        made, self.made = self.made, []
+        return made
+
+
 class WatchedPort(Port):
     """A port that tells of every step, in the order of the trace format: cause first, then effects."""
 
-    __slots__ = ("tell",)
+    __slots__ = ("choices", "tell")
 
     def __init__(self, process: Process, out: Outbox, tell: Callable[[Step], None]) -> None:
         super().__init__(process, out)
         self.tell = tell
+        if not isinstance(out.choose, Choices):  # the sites of a lock share an outbox
+            out.choose = Choices(out.choose)
+        self.choices = out.choose
 
     def begin(self) -> list[Send]:
         return self._effects(super().begin())
@@ -143,6 +198,8 @@ class WatchedPort(Port):
 
     def _effects(self, sends: list[Send], was_inside: bool = False) -> list[Send]:
         now = time.time()
+        for choice in self.choices.take():
+            self.tell(Step("choose", self.process.me, now, name=str(choice)))
         for sender, addressees, message, _ in sends:
             for to in addressees:
                 self.tell(Step("send", sender, now, to, message))

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from soloist.net.engine.ticket import FENCE_BITS
 from soloist.net.member.etcd.chair import ETCD
 from soloist.net.member.etcd.store import Store
 from soloist.net.service.keys import make_keys
-from soloist.testing import eventually
+from soloist.testing import eventually, ports
 from tests.net.helpers import run
 
 from .etcds import Etcds, needs_etcd
@@ -102,6 +103,28 @@ def test_two_nodes_survive_each_other(etcds: Etcds, cluster: str) -> None:
     run(main(), SECONDS)
 
 
+def test_a_stranger_joins_and_leaves(etcds: Etcds, cluster: str) -> None:
+    """It is told of one member only, and of `etcd`; nobody was told of it."""
+
+    async def main() -> None:
+        given: dict[str, Any] = {"cluster": cluster, "etcd": etcds.endpoints, "lease": LONG}
+        with TemporaryDirectory() as folder, ports("a", "b", "d") as where:
+            peers = {name: where[name] for name in "ab"}
+            a, b = (Node(name, peers, data_dir=Path(folder, name), **given) for name in peers)
+            seed = {"a": where["a"]}
+            d = Node("d", join=seed, listen=where["d"], data_dir=Path(folder, "d"), **given)
+            async with a, b:
+                kept = await inside(b, "kept")
+                async with d, d.lock("x", timeout=60):
+                    await eventually(lambda: together(a, b, d), "all are members")
+                    assert kept.valid
+                    assert await d.lock("kept").acquire(timeout=0.1) is None
+                await eventually(lambda: together(a, b), "d has left")
+                assert kept.valid
+
+    run(main(), SECONDS)
+
+
 def test_a_lock_is_broken(etcds: Etcds, cluster: str) -> None:
     async def main() -> None:
         async with nodes(etcds, cluster, lease=LONG) as make:
@@ -127,6 +150,7 @@ def test_one_etcd_member_is_lost(etcds: Etcds, cluster: str, how: str) -> None:
             a, b = await both(make)
             epoch = a.epoch
             hold = await inside(a, "orders")
+            await asyncio.to_thread(etcds.await_all)  # tests before this one have lost some, too
             leader = await asyncio.to_thread(etcds.leader)
             back = partial(etcds.start, leader) if how == "killed" else partial(etcds.resume, leader)
             (etcds.kill if how == "killed" else etcds.pause)(leader)

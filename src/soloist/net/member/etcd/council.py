@@ -14,7 +14,7 @@ from soloist.core import Message
 from soloist.net.member.clock import Clock
 from soloist.net.member.council import Council
 from soloist.net.member.etcd.chair import ETCD, Chair, Decide, Mark
-from soloist.net.member.etcd.desk import Desk, Watch
+from soloist.net.member.etcd.desk import Desk, Patience, Watch
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.member.etcd.entry import Errands, OwnEntry, Written
 from soloist.net.member.etcd.store import Entry, Snapshot
@@ -29,9 +29,11 @@ WATCH_SECONDS = 10.0
 """After so long without an event, at most, another endpoint is watched."""
 
 
-def patience(lease: Lease) -> float:
-    """Seconds for one endpoint to answer: all of three, twice, while a lease lasts that has been renewed in time."""
-    return min(max(lease.length / 8, 0.25), 2.0)
+def patience(lease: Lease) -> Patience:
+    """At first so short that all of three are asked twice while a lease lasts that has been renewed in time. At most so
+    long that an etcd that answers slowly, as under load, is heard while the lease lasts."""
+    first = min(max(lease.length / 8, 0.25), 2.0)
+    return first, max(first, lease.length / 4)
 
 
 class EtcdCouncil(Council):
@@ -134,6 +136,16 @@ class EtcdCouncil(Council):
         """What an entry's lease lasts: as the view says, or longer where we are to."""
         view = self.newest_view
         return math.ceil(max(view.lease.length if view else 0.0, self.lease.length))
+
+    def ask_for_newest(self, view: View, number: int) -> None:
+        """What is read after it was asked for is as new as that."""
+
+        def see(seen: Snapshot | None) -> None:
+            self._see(seen)
+            if seen and seen.view:
+                self.pleas.confirm(ETCD, seen.view.epoch, number)
+
+        self.errands.ask(f"newest {number}", self.desk.store.read, see)
 
     # What the member says to its voter.
 

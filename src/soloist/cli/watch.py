@@ -1,0 +1,217 @@
+"""`soloist watch`: a run to look at, as a timeline, a picture, a page, or for other programs."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from soloist.algorithms import RECOVERY, find_any
+from soloist.algorithms.printed import find_printed
+from soloist.cli import arguments as arg
+from soloist.cli.arguments import algorithm_options
+from soloist.cli.output import print_table, write_text
+from soloist.cli.situations import network, workload
+from soloist.core import PropertyViolated, UsageError
+from soloist.durations import duration
+from soloist.sim import Experiment
+from soloist.sim.faults import faults
+from soloist.watch import Trace
+from soloist.watch.examples import examples, find_example
+from soloist.watch.export import html as page_of
+from soloist.watch.formats import export
+from soloist.watch.live import merge
+from soloist.watch.runs import commands_of, of_script, of_simulation
+from soloist.watch.svg import svg as picture_of
+from soloist.watch.text import WIDTH
+from soloist.watch.text import text as timeline
+from soloist.watch.trace import parse
+from soloist.watch.validate import validate as first_impossible
+
+LIST = "list"
+RARELY = 0.05
+"""Requests per site and time unit, if nothing else is asked for: sites meet now and then."""
+FILES = (".jsonl", ".txt", ".json", ".trace", ".script")
+"""What a file is called. Anything else that does not exist is taken for the name of an algorithm."""
+
+
+def watch(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME | FILE...",
+            help="An algorithm, to be simulated; or a trace, the traces of all nodes of a cluster, or a script.",
+        ),
+    ] = None,
+    nodes: arg.Nodes = 5,
+    k: arg.K = 1,
+    rate: arg.Rate = None,
+    saturate: arg.Saturate = False,
+    requests: Annotated[
+        str | None,
+        typer.Option("--requests", metavar="LIST", help="Requests at given times: 0@0,2@1.5 (SITE@TIME)."),
+    ] = None,
+    entries: Annotated[int, typer.Option("--entries", metavar="M", help="Entries to see.")] = 10,
+    latency: Annotated[
+        str | None,
+        typer.Option(
+            "--latency", metavar="Tt", help="Time in transit, as of `simulate`. (default: exponential:1)"
+        ),
+    ] = None,
+    channels: arg.Channels = None,
+    inside: Annotated[
+        str | None, typer.Option("--inside", metavar="E", help="Time spent inside. (default: 1)")
+    ] = None,
+    seed: arg.Seed = 1,
+    option: arg.Options = None,
+    fault: arg.Faults = None,
+    printed: Annotated[
+        bool, typer.Option("--printed", help="Run what a paper or the survey prints, errors and all.")
+    ] = False,
+    example: Annotated[
+        str | None,
+        typer.Option("--example", metavar="[ID]", help="A figure of the paper; without ID: which there are."),
+    ] = None,
+    lock: Annotated[
+        str | None, typer.Option("--lock", metavar="NAME", help="Which lock of the nodes' traces.")
+    ] = None,
+    epoch: Annotated[
+        int | None, typer.Option("--epoch", metavar="E", help="Which epoch of them. (default: the longest)")
+    ] = None,
+    text: Annotated[
+        bool, typer.Option("--text", help="Print the timeline; so it is if nothing else is asked for.")
+    ] = False,
+    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write it as a picture.")] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write one page that needs nothing else.")
+    ] = None,
+    export_as: Annotated[
+        str | None,
+        typer.Option(
+            "--export", metavar="FORMAT", help="Print it as jsonl, shiviz, mermaid, plantuml or chrome."
+        ),
+    ] = None,
+    validate: Annotated[
+        bool,
+        typer.Option(
+            "--validate", help="Is it a behaviour of the algorithm? The first impossible step is shown."
+        ),
+    ] = False,
+) -> None:
+    """Look at a run: of the simulator, of a paper's figure, of a live cluster, or one that was written by hand.
+
+    Nodes record themselves with `trace = "FILE"` in the cluster's file or `soloist node --trace FILE`; give the files of all of them. What
+    --export prints goes to standard output. The exit code is 1 if --validate finds a step that is impossible.
+
+    Examples:
+
+        soloist watch suzuki-kasami --nodes 5 --seed 3
+
+        soloist watch lodha-kshemkalyani --example fig3 --html fig3.html
+
+        soloist watch --example
+
+        soloist watch a.jsonl b.jsonl c.jsonl --lock orders --svg orders.svg
+
+        soloist watch naimi-trehel --fault crash=2@10 --export mermaid
+
+        soloist watch trace.jsonl --validate
+    """
+    if example == LIST:
+        print_examples()
+        return
+    if not what:
+        raise UsageError(
+            "what to watch is missing: give an algorithm, a trace or a script, or --example list"
+        )
+    if example:
+        trace = find_example(what[0], example).trace()
+    elif any(Path(each).exists() or each.endswith(FILES) for each in what):
+        trace = of_files([Path(each) for each in what], lock, epoch)
+    elif len(what) > 1:
+        raise UsageError(f"one algorithm at a time; {what[1]!r} is too much, and is no file either")
+    else:
+        card = find_printed(what[0]) if printed else find_any(what[0])
+        unit = 0.001 if what[0] in RECOVERY else 1.0  # their timers are set for such links
+        if rate is None and not (saturate or requests):
+            saturate, rate = card.everybody_asks, None if card.everybody_asks else RARELY / unit
+        trace = of_simulation(
+            Experiment(
+                algorithm=what[0],
+                nodes=nodes,
+                k=k,
+                options=algorithm_options(option),
+                workload=workload(rate, saturate, requests),
+                network=network(card, latency or f"exponential:{unit}", "0", "0", channels),
+                inside=duration(inside or str(unit), "--inside"),
+                entries=entries,
+                warmup=0,
+                seed=seed,
+                printed=printed,
+                faults=faults(fault or ()),
+            )
+        )
+    show(trace, text, svg, html, export_as)
+    if validate:
+        judge(trace)
+
+
+def of_files(paths: list[Path], lock: str | None, epoch: int | None) -> Trace:
+    """One trace or script, or what the nodes of a cluster have recorded."""
+    try:
+        content = paths[0].read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot read the trace {paths[0]}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{paths[0]} is no trace: it is not text") from None
+    first = content.partition("\n")[0]
+    if len(paths) > 1 or is_of_a_node(first):
+        return merge(paths, lock, epoch)
+    if not first.startswith("{"):
+        commands = [line for line in commands_of(content) if not line.startswith("#")]
+        if not commands or commands[0].split()[0] != "start":
+            raise UsageError(
+                f"{paths[0]} is neither a trace nor a script: a script begins with `start NAME nodes=N`"
+            )
+        return of_script(commands_of(content))
+    return parse(content.splitlines(), str(paths[0]))
+
+
+def is_of_a_node(line: str) -> bool:
+    try:
+        head = msgspec.json.decode(line)
+    except msgspec.MsgspecError:
+        return False
+    return isinstance(head, dict) and head.get("origin") == "live" and "node" in head
+
+
+def show(trace: Trace, text: bool, svg: Path | None, html: Path | None, export_as: str | None) -> None:
+    if svg:
+        write_text(svg, picture_of(trace), "picture")
+    if html:
+        write_text(html, page_of(trace), "page")
+    if export_as:
+        sys.stdout.write(export(trace, export_as))
+    if text or not (svg or html or export_as):
+        width = max(shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH, 40)
+        sys.stdout.write(timeline(trace, width))
+
+
+def judge(trace: Trace) -> None:
+    wrong = first_impossible(trace)
+    if wrong:
+        step = trace.steps[wrong.step]
+        raise PropertyViolated(
+            "behaviour",
+            f"step {wrong.step} ({step.what} at site {trace.name(step.site)}) is impossible: {wrong.why}",
+        )
+    print(f"All {len(trace.steps)} steps are steps of {trace.head.algorithm}, one after another.")
+
+
+def print_examples() -> None:
+    rows = [(each.algorithm, each.id, each.about) for each in examples()]
+    print_table("Worked examples of the papers", ("algorithm", "ID", "what it shows"), rows)

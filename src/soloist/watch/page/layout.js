@@ -1,0 +1,76 @@
+// Where sites stand on the stage: in the structure that their algorithm runs on. Places are within -1 and 1.
+
+const TURN = 2 * Math.PI;
+
+/** A place [x, y] for each site; together they fill the stage. */
+export function places(stage, nodes) {
+  const found = structured(stage, nodes);
+  const ranges = [0, 1].map((axis) => {
+    const values = found.map((place) => place[axis]);
+    return [Math.min(...values), Math.max(...values)];
+  });
+  return found.map((place) => place.map((value, axis) => {
+    const [low, high] = ranges[axis];
+    return high - low < 1e-6 ? 0 : (2 * (value - low)) / (high - low) - 1;
+  }));
+}
+
+function structured(stage, nodes) {
+  switch (stage.layout) {
+    case "tree": // one without edges is made of pointers that turn, and is seen best on a circle
+      return stage.edges.length ? treePlaces(stage.edges, nodes) : circlePlaces(nodes);
+    case "star":
+      return starPlaces(stage.edges, nodes);
+    case "grid":
+      return gridPlaces(nodes);
+    default:
+      return circlePlaces(nodes);
+  }
+}
+
+function circlePlaces(nodes) {
+  if (nodes === 1) return [[0, 0]];
+  return Array.from({ length: nodes }, (_, i) => [Math.sin((TURN * i) / nodes), -Math.cos((TURN * i) / nodes)]);
+}
+
+/** The site with most edges in the middle. */
+function starPlaces(edges, nodes) {
+  const degrees = new Array(nodes).fill(0);
+  for (const [a, b] of edges) {
+    degrees[a] += 1;
+    degrees[b] += 1;
+  }
+  const centre = degrees.indexOf(Math.max(...degrees));
+  const around = circlePlaces(nodes - 1);
+  return Array.from({ length: nodes }, (_, i) => (i === centre ? [0, 0] : around[i < centre ? i : i - 1]));
+}
+
+function gridPlaces(nodes) {
+  const columns = Math.ceil(Math.sqrt(nodes));
+  const rows = Math.ceil(nodes / columns);
+  const at = (i, count) => (count === 1 ? 0 : (2 * i) / (count - 1) - 1);
+  return Array.from({ length: nodes }, (_, i) => [at(i % columns, columns), at(Math.floor(i / columns), rows)]);
+}
+
+/** Leaves side by side, every parent above the middle of its children; what hangs on no edge stands beside. */
+function treePlaces(edges, nodes) {
+  const near = Array.from({ length: nodes }, () => []);
+  for (const [a, b] of edges) {
+    near[a].push(b);
+    near[b].push(a);
+  }
+  const spot = new Array(nodes).fill(null);
+  let leaves = 0;
+  let deepest = 1;
+  const hang = (site, depth) => {
+    spot[site] = [0, depth];
+    deepest = Math.max(deepest, depth);
+    const children = near[site].filter((other) => spot[other] === null);
+    const columns = children.filter((child) => spot[child] === null).map((child) => hang(child, depth + 1));
+    spot[site][0] = columns.length ? (columns[0] + columns[columns.length - 1]) / 2 : leaves++;
+    return spot[site][0];
+  };
+  for (let site = 0; site < nodes; site++) if (spot[site] === null) hang(site, 0);
+  const wide = Math.max(1, leaves - 1);
+  return spot.map(([column, depth]) => [leaves === 1 ? 0 : (2 * column) / wide - 1, (2 * depth) / deepest - 1]);
+}

@@ -1,0 +1,74 @@
+"""A step in words, for the terminal and for whoever points at it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from soloist.watch.trace import Message, Step, Trace, shown
+
+FAULTS = {
+    "crash": "crashes",
+    "restart": "comes back",
+    "pause": "is paused",
+    "resume": "goes on",
+}
+
+
+def sentence(trace: Trace, step: Step, messages: Mapping[int, Message], brief: bool = False) -> str:
+    """What happened and what it caused, without the site's name; in brief, without what is in the messages."""
+    message = messages.get(step.message) if step.message is not None else None
+    body = "" if message is None else message.body.kind if brief else str(message.body)
+    match step.what:
+        case "begin":
+            cause = "begins"
+        case "request":
+            cause = "asks"
+        case "release":
+            cause = "leaves"
+        case "deliver" if message:
+            cause = f"gets {body} from {trace.name(message.sender)}"
+        case "timeout":
+            cause = f"timer {step.timer} runs out"
+        case "lose" if message:
+            cause = f"{body} to {trace.name(message.to)} is lost"
+        case "duplicate" if message:
+            cause = f"{body} to {trace.name(message.to)} will arrive twice"
+        case "cut":
+            cause = f"links are cut: {step.text}"
+        case "heal":
+            cause = f"links are whole again: {step.text}"
+        case "note":
+            cause = step.text or ""
+        case other:
+            cause = FAULTS.get(other, other)
+    return "; ".join([cause, *effects(trace, step, brief)])
+
+
+def effects(trace: Trace, step: Step, brief: bool = False) -> list[str]:
+    """What is sent, by message, and whether the site enters."""
+    to: dict[str, list[str]] = {}
+    for sent in step.sent:
+        to.setdefault(sent.kind if brief else str(sent), []).append(trace.name(sent.to))
+    found = [f"{message} to {', '.join(sites)}" for message, sites in to.items()]
+    return [*found, "enters"] if step.enter else found
+
+
+def details(trace: Trace, step: Step, messages: Mapping[int, Message]) -> str:
+    """All that a step says, over several lines."""
+    time = f" at {step.t:g} {trace.head.unit}".rstrip() if step.t is not None else ""
+    lines = [f"step {step.n}{time}, site {trace.name(step.site)}: {sentence(trace, step, messages)}"]
+    lines += [f"{name} = {shown(value)}" for name, value in step.changed.items()]
+    lines += [f"{trace.name(int(site))} {why}" for site, why in step.why.items() if why]
+    if step.text and step.what not in ("cut", "heal", "note"):
+        lines.append(step.text)
+    return "\n".join(lines)
+
+
+def title(trace: Trace) -> str:
+    """What the trace is of, in one line."""
+    head = trace.head
+    k = f", K={head.k}" if head.k > 1 else ""
+    seed = f", seed {head.seed}" if head.seed is not None else ""
+    lock = f", lock {head.lock}" if head.lock else ""
+    printed = " as printed" if head.printed else ""
+    return f"{head.title or head.algorithm}{printed}, {head.nodes} sites{k}{lock}{seed} ({head.origin})"

@@ -1,0 +1,136 @@
+"""Timelines and exports: what they show is what is in the trace."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from soloist.core import UsageError
+from soloist.watch import Trace, of_script
+from soloist.watch.formats import FORMATS, export
+from soloist.watch.lanes import stretches
+from soloist.watch.logs import SHIVIZ, clocks
+from soloist.watch.svg import svg
+from soloist.watch.text import text
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    """With an entry, a pause, a crash and a loss."""
+    return of_script(
+        ["start lodha-kshemkalyani nodes=3", "# They ask.", "acquire 0", "acquire 1", "settle", "release 0", "pause 1", "crash 2",
+         "acquire 0", "resume 1", "lose 0>1", "restart 2"]
+    )  # fmt: skip
+
+
+def test_stretches(trace: Trace) -> None:
+    found = {(each.site, each.doing): (each.first, each.last, each.open) for each in stretches(trace)}
+    enter = next(step.n for step in trace.steps if step.enter)
+    leave = next(step.n for step in trace.steps if step.exit)
+    assert found[0, "inside"] == (enter, leave, False)
+    steps = {step.what: step.n for step in trace.steps}
+    assert found[1, "paused"] == (steps["pause"], steps["resume"], False)
+    assert found[2, "down"] == (steps["crash"], steps["restart"], False)
+    assert found[1, "waiting"][2], "it waits still at the end"
+
+
+def test_the_timeline_fits_and_says_who_is_where(trace: Trace) -> None:
+    shown = text(trace)
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    lines = {int(line.split()[0]): line for line in shown.splitlines() if re.match(r" +\d+  ", line)}
+    enter = next(step.n for step in trace.steps if step.enter)
+    assert "█<○ ·" in lines[enter]
+    assert lines[enter].endswith("enters")
+    assert "       # They ask." in shown
+    assert "1 waits: in LRQ 0 comes before it" in shown
+    assert any("z<x" in line or "z x" in line for line in lines.values())
+    narrow = text(trace, 40).splitlines()
+    assert max(map(len, narrow)) <= 48  # only the legend is longer than asked for
+    many = of_script(["start central nodes=40", "acquire 3"])
+    assert all(len(line) <= 80 for line in text(many).splitlines())
+
+
+def test_the_picture_has_all_that_happened(trace: Trace) -> None:
+    root = ElementTree.fromstring(svg(trace))
+    messages = trace.messages().values()
+    arrows = [line for line in root.iter(f"{SVG}line") if line.get("marker-end")]
+    assert len(arrows) == sum(message.received is not None for message in messages)
+    crosses = [path for path in root.iter(f"{SVG}path") if path.get("class") == "lost"]
+    assert len(crosses) == sum(message.lost is not None for message in messages) > 0
+    looks = [rect.get("class") for rect in root.iter(f"{SVG}rect")]
+    assert {"inside", "waiting", "paused", "down"} <= set(looks)
+    titles = [title.text or "" for circle in root.iter(f"{SVG}circle") for title in circle]
+    assert len(titles) == len(trace.steps)
+    assert any("LRQ = [[1, 0], [1, 1]]" in title for title in titles), "variables on hover"
+    assert "http" not in svg(trace).replace("http://www.w3.org/2000/svg", ""), "it loads nothing"
+
+
+def test_names_cannot_break_the_picture() -> None:
+    hostile = of_script(["start central nodes=2", "acquire 1"], sites=["<script>", '"&'])
+    ElementTree.fromstring(svg(hostile))
+    assert "<script>" not in svg(hostile)
+
+
+def test_a_notebook_shows_the_picture(trace: Trace) -> None:
+    assert trace._repr_svg_() == svg(trace)
+    assert trace._repr_svg_() in trace._repr_html_()
+
+
+def test_clocks_tell_what_was_before(trace: Trace) -> None:
+    found = clocks(trace)
+    for message in trace.messages().values():
+        if message.received is not None:
+            before, after = found[message.sent], found[message.received]
+            assert all(after.get(site, 0) >= ticks for site, ticks in before.items())
+            assert before != after
+    first = {step.site: step.n for step in reversed(trace.steps)}
+    assert found[first[2]].get(2) == 1
+
+
+def test_shiviz_reads_its_log(trace: Trace) -> None:
+    log = export(trace, "shiviz")
+    expression = re.compile(SHIVIZ.replace("(?<", "(?P<"))
+    found = [(match["host"], json.loads(match["clock"])) for match in expression.finditer(log)]
+    assert len(found) == len(trace.steps)
+    seen: dict[str, int] = {}
+    for host, clock in found:
+        assert clock[host] == seen.get(host, 0) + 1, "each event ticks once"
+        seen[host] = clock[host]
+
+
+@pytest.mark.parametrize(("format", "arrow", "lost"), [("mermaid", "->>", "-x"), ("plantuml", " -> ", "->x")])
+def test_sequence_diagrams(trace: Trace, format: str, arrow: str, lost: str) -> None:
+    lines = export(trace, format).splitlines()
+    messages = trace.messages().values()
+    assert sum(arrow in line for line in lines) == sum(message.received is not None for message in messages)
+    assert sum(lost in line for line in lines) == sum(message.lost is not None for message in messages)
+    words = [line.split()[0] for line in lines if line.strip()]
+    assert words.count("activate") == words.count("deactivate") == 1
+    assert words.index("activate") < words.index("deactivate")
+    assert words.count("participant") == 3
+    assert not any(";" in line or "#" in line for line in lines)
+
+
+def test_the_viewers_of_chrome_get_slices_and_flows(trace: Trace) -> None:
+    events = json.loads(export(trace, "chrome"))["traceEvents"]
+    assert export(trace, "perfetto") == export(trace, "chrome")
+    received = sum(message.received is not None for message in trace.messages().values())
+    starts = {event["id"]: event for event in events if event["ph"] == "s"}
+    ends = {event["id"]: event for event in events if event["ph"] == "f"}
+    assert len(starts) == len(ends) == received
+    assert all(starts[id]["ts"] < ends[id]["ts"] for id in starts)
+    assert {"inside", "waiting", "paused", "down"} <= {
+        event["name"] for event in events if event.get("cat") == "phase"
+    }
+    assert all(event["dur"] > 0 for event in events if event["ph"] == "X")
+
+
+def test_an_unknown_format_is_answered_with_the_known_ones(trace: Trace) -> None:
+    with pytest.raises(UsageError, match=r"unknown format 'pdf'; choose from .*mermaid"):
+        export(trace, "pdf")
+    assert set(FORMATS) == {"jsonl", "shiviz", "mermaid", "plantuml", "chrome", "perfetto"}

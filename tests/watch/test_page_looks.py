@@ -269,13 +269,19 @@ def test_an_earlier_step_begins_another_branch(played: tuple[Any, Fake]) -> None
 
 
 def test_hints_searches_and_refusals_are_said(played: tuple[Any, Fake]) -> None:
-    page, _ = played
+    page, fake = played
     page.keyboard.press("End")
     page.locator("#hint").click()
     page.wait_for_selector(".hinted")
     assert page.locator(".said").inner_text() == "Deliver it."
     page.locator("#bad-run").click()
     page.wait_for_selector("text=No bad run within 200000 states.")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("() => soloistPage.game.shownAt === 0")
+    assert fake.asked[-1] == ("state", {"branch": "a", "at": 0})
+    assert page.locator(".said").inner_text() == "No bad run within 200000 states.", (
+        "it stays until the next answer"
+    )
     assert "Best known: 6 steps" in page.locator(".puzzle p").inner_text()
     page.locator(".puzzle select").select_option("p")
     page.wait_for_selector("text=there is no new")

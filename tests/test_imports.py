@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
 
 import pytest
+import typer
 
 from soloist.bench import start
+from soloist.cli import COMMANDS, load, main
 
 LOADED = """
 import json, sys
@@ -95,3 +98,22 @@ def test_the_benchmark_measures_pairs() -> None:
     assert (base.code, base.ratio) == ("import asyncio, msgspec", 1.0)
     assert [row.code for row in ours] == list(start.IMPORTS)
     assert all(row.seconds > 0 and row.ratio > 0 for row in ours)
+
+
+def test_a_list_of_commands_loads_none_of_them() -> None:
+    found = loaded("from soloist.cli import main; main(['--help'])")
+    assert {name for name in found if name.startswith("soloist.cli.")} == set()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_says_what_the_help_of_a_command_begins_with(name: str) -> None:
+    command = load(name)
+    text = command.info.help if isinstance(command, typer.Typer) else inspect.getdoc(command)
+    assert " ".join(text.split("\n\n")[0].split()) == COMMANDS[name][1]
+
+
+def test_without_a_command_there_is_help_and_no_complaint(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    said = capsys.readouterr()
+    assert "algorithms" in said.out
+    assert said.err == ""

@@ -60,6 +60,16 @@ def with_a_lease(check: Callable[[float], None], *seconds: float) -> None:
     check(longest)
 
 
+async def begun(*nodes: Node) -> None:
+    """Wait until callers are let in, so that even a try is worth it."""
+
+    def so() -> bool:
+        councils = [node.beginning.council for node in nodes]
+        return all(node.beginning.open for node in nodes) and all(c.leased for c in councils if c)
+
+    await eventually(so, "the cluster has begun")
+
+
 async def settled(nodes: list[Node]) -> None:
     """Let everything that is under way come to its end."""
     async with asyncio.timeout(PATIENCE):

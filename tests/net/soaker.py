@@ -141,7 +141,10 @@ def one_thread(
 
 async def with_tasks(task: dict[str, Any], figures: Figures) -> None:
     over = asyncio.Event()
-    async with Node(task["name"], task["peers"], shortcut=False) as node, asyncio.TaskGroup() as group:
+    async with (
+        Node(task["name"], task["peers"], shortcut=False, lease=None) as node,
+        asyncio.TaskGroup() as group,
+    ):
         workers = [group.create_task(one_task(node, task, number, over, figures)) for number in range(8)]
         stdin = asyncio.create_task(asyncio.to_thread(sys.stdin.readline))
         while not stdin.done():
@@ -159,7 +162,7 @@ async def with_tasks(task: dict[str, Any], figures: Figures) -> None:
 
 def with_threads(task: dict[str, Any], figures: Figures) -> None:
     over = threading.Event()
-    with SyncNode(task["name"], task["peers"], shortcut=False) as node:
+    with SyncNode(task["name"], task["peers"], shortcut=False, lease=None) as node:
         threads = [
             threading.Thread(target=one_thread, args=(node, task, number, over, figures))
             for number in range(8)

@@ -18,7 +18,7 @@ from soloist.net.link.wire import Envelope
 from soloist.net.service.client import ControlClient
 from soloist.net.service.control import ControlServer
 from soloist.testing import connected, eventually, memory_cluster, memory_nodes, ports, tcp_cluster
-from tests.net.helpers import log_lines, run
+from tests.net.helpers import begun, log_lines, run
 
 NAN = float("nan")
 
@@ -183,6 +183,7 @@ def test_a_client_of_a_daemon_is_refused_what_is_too_large(tmp_path: Path) -> No
 def test_a_try_of_several_gets_free_locks_wherever_they_rest() -> None:
     async def main() -> None:
         async with memory_cluster() as nodes:
+            await begun(*nodes)
             names = [f"x{number}" for number in range(12)]  # their tokens start at all nodes
             for node in nodes:
                 async with node.locks(*names, timeout=0) as holds:

@@ -33,8 +33,11 @@ USES: dict[str, Make] = {
 
 
 async def cancelled_in_turn(make: Make, turn: int, algorithm: str) -> bool:
-    """Cancel one of several callers after so many turns of the loop; whether it was over before."""
-    async with memory_cluster("abc", algorithm=algorithm) as nodes:
+    """Cancel one of several callers after so many turns of the loop; whether it was over before.
+
+    Without a lease, so that what happens in which turn is always the same.
+    """
+    async with memory_cluster("abc", algorithm=algorithm, lease=None) as nodes:
 
         async def use(node: Node, times: int) -> None:
             for _ in range(times):
@@ -157,14 +160,17 @@ class TurnedLoop(asyncio.SelectorEventLoop):
 
 
 class Story(RuleBasedStateMachine):
-    """Tasks on three nodes that want, get, give up and give back; one loop that hypothesis turns."""
+    """Tasks on three nodes that want, get, give up and give back; one loop that hypothesis turns.
+
+    Without a lease: what a thread of its own does no loop can turn.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.loop = TurnedLoop()
         self.errors: list[Any] = []
         self.loop.set_exception_handler(lambda _, context: self.errors.append(context))
-        self.nodes = memory_nodes("abc")
+        self.nodes = memory_nodes("abc", lease=None)
         for node in self.nodes:
             self.do(node.start())
         self.tasks: list[asyncio.Task[Any]] = []

@@ -18,10 +18,11 @@ KIBIBYTES_PER_NAME = 20
 
 @pytest.mark.parametrize("algorithm", ["naimi-trehel", "suzuki-kasami", "maekawa"])
 def test_two_hundred_nodes_in_one_process(algorithm: str) -> None:
+    """Without a lease: its renewals would need a thread for each, and tens of thousands of sockets."""
     names = [f"n{number:03}" for number in range(200)]
 
     async def main() -> None:
-        async with memory_cluster(names, algorithm=algorithm) as nodes:
+        async with memory_cluster(names, algorithm=algorithm, lease=None) as nodes:
             exclusion = Exclusion()
             await asyncio.gather(*(exclusion.visit(node, node.lock("x"), 2) for node in nodes))
             assert sorted(exclusion.owners) == sorted(names * 2)

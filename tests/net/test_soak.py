@@ -2,7 +2,8 @@
 
 Four processes, tasks in two and threads in the others, 2 000 names and 20 semaphores; timeouts, tries, cancellations,
 connections cut at any byte, processes paused. A witness sees every entry and exit. At the end every process takes
-every name once more, and memory and descriptors are as they were.
+every name once more, and memory and descriptors are as they were. Nobody has a lease, so nothing may be lost; what happens with one
+the nemesis shows (`tests/testing/test_nemesis.py`).
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def test_a_paused_site_does_later_what_was_due() -> None:
     _, trace = run("naimi-trehel", "pause=0@0.5+3", "pause=1@5+4", requests="1@0")
     assert trace == [
         "0.000000 1 request", "0.000000 1 -> 0 Request(i=1)", "0.500000 0 pause until 3.5", "3.500000 0 <- 1 Request(i=1)",
-        "3.500000 0 -> 1 Token()", "4.500000 1 <- 0 Token()", "4.500000 1 enter", "5.000000 1 pause", "9.000000 1 exit",
+        "3.500000 0 -> 1 Token()", "4.500000 1 <- 0 Token()", "4.500000 1 enter", "5.000000 1 pause until 9.0", "9.000000 1 exit",
     ]  # fmt: skip
 
 

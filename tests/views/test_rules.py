@@ -371,6 +371,23 @@ def test_m7_bye_only_when_nothing_is_held() -> None:
     assert said(m.out) == [Bye("a1")] * 3
 
 
+def test_v4_a_joiner_that_leaves_while_it_is_taken_in_is_out_of_the_next_view() -> None:
+    """Its goodbye comes before the view that has it; nobody need wait until it is silent."""
+    d = Node("d", "d1")
+    v = voter()
+    v.receive("d1", Join(d), 0)
+    v.receive("d1", Bye("d1"), 0)
+    v.receive("d1", Join(d), 0)  # which was long on its way
+    v.receive("p", Prepare(6, Ballot(1, "p"), asked=True, news=News(joiners=(d,))), 0)
+    assert not v.news().joiners
+    v.receive("p", Decided(msgspec.structs.replace(NEXT, members=(*NEXT.members, d))), 0)
+    assert v.has_reason(0)
+    assert v.news().gone == ("d1",)
+    v.receive("p", Decided(msgspec.structs.replace(NEXT, epoch=7)), 0)
+    assert not v.has_reason(0)
+    assert not v.gone
+
+
 def proposer(**values: object) -> Proposer:
     return Proposer(view=VIEW, ballot=Ballot(1, "b1"), **values)  # type: ignore[arg-type]
 

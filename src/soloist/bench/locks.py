@@ -9,7 +9,8 @@ contended  P processes that want nothing but to enter, each again as soon as it 
 hand-off   from release in one process to entry in the other, which has been waiting
 
 Our nodes talk as they do when nobody says otherwise: on one host through Unix sockets. Across hosts it is TCP, so that
-is measured too.
+is measured too. They have no lease (`lease=None`): two of them, which pairs and hand-offs take, would have none anyway. What
+one costs `soloist bench leases` measures.
 """
 
 from __future__ import annotations

@@ -18,36 +18,52 @@ from soloist import __version__
 from soloist.core import PropertyViolated, SoloistError, UsageError
 
 COMMANDS = {
-    "demo": "demo",
-    "algorithms": "algorithms",
-    "simulate": "simulate",
-    "compare": "compare",
-    "sweep": "sweep",
-    "reproduce": "reproduce",
-    "advise": "advise",
-    "check": "check",
-    "watch": "watch",
-    "node": "cluster",
-    "run": "cluster",
-    "status": "cluster",
-    "holders": "cluster",
-    "break": "breaking",
-    "members": "members",
-    "join": "members",
-    "leave": "members",
-    "init": "members",
-    "keys": "cluster",
-    "bench": "bench",
+    "demo": (
+        "demo",
+        "Start a real cluster on this machine, let it contend, and prove exclusion from outside.",
+    ),
+    "algorithms": ("algorithms", "The catalogue, or the card of one algorithm."),
+    "simulate": ("simulate", "Simulate one algorithm, and measure what an entry costs."),
+    "compare": ("compare", "Compare algorithms in the same situations, with the same seeds."),
+    "sweep": ("sweep", "Run each algorithm of a plan in each of its situations, with each of its seeds."),
+    "reproduce": (
+        "reproduce",
+        "Measure again what a paper claims. The report says claim by claim what held, with figures and tables.",
+    ),
+    "advise": ("advise", "Simulate the catalogue in your situation, rank it, and say why."),
+    "check": ("check", "Prove an algorithm for a small system, or show the shortest way it fails."),
+    "watch": (
+        "watch",
+        "Look at a run: of the simulator, of a paper's figure, of a live cluster, or one that was written by hand.",
+    ),
+    "node": ("cluster", "Be a member of a cluster, until told to stop (SIGTERM, Ctrl-C)."),
+    "run": ("cluster", "Run a command while holding a lock, as flock(1) does on one host."),
+    "status": ("cluster", "Members, whether they are connected, and what this node has done."),
+    "holders": (
+        "cluster",
+        "Who holds what, since when, with which note, and who waits: asked of all members.",
+    ),
+    "break": ("breaking", "Take a lock, or a semaphore, from whoever holds it: the next one is let in."),
+    "members": (
+        "members",
+        "Who is a member and who votes, as a node of the cluster sees it; or let another node vote.",
+    ),
+    "join": ("members", "Join a cluster that is there, and be a member of it until told to stop."),
+    "leave": ("members", "Let the node that runs here leave its cluster for good, and end."),
+    "init": ("members", "Let a stopped node forget its votes: where disks are lost or damaged."),
+    "keys": ("cluster", "Make a test authority, and a certificate and key for each node; or a secret."),
+    "bench": ("bench", "Our speed beside that of others, in one run, as ratios."),
 }
-"""Each command, and the module that it is a function of."""
+"""Each command: the module that it is a function of, and the first sentence of its help, so that a list of commands loads
+none of them."""
 MAY_STAND_ALONE = {"--example": "list"}
 """Options of `watch` whose value may be left out, and what is meant then."""
 FULL = "cannot write the output: no space is left on the device"
 
 
 def app(arguments: Sequence[str]) -> typer.Typer:
-    """A program with the command that is asked for, and no other: to load all of them takes longer than most of
-    them do. Help, and what is no command, need all."""
+    """A program that has loaded the command that is asked for, and of all others only what they are for: to load all
+    of them takes longer than most of them do."""
     made = typer.Typer(
         name="soloist",
         cls=Program,
@@ -57,14 +73,21 @@ def app(arguments: Sequence[str]) -> typer.Typer:
         pretty_exceptions_enable=False,  # a bug should look like one: a plain traceback
     )
     made.callback()(options)
-    for name in arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS:
-        word = f"{name}_" if iskeyword(name) else name
-        command = getattr(import_module(f"soloist.cli.{COMMANDS[name]}"), word)
-        if isinstance(command, typer.Typer):
+    wanted = next((word for word in arguments if not word.startswith("-")), None)
+    for name, (_, summary) in COMMANDS.items():
+        if name != wanted:
+            made.command(name, help=summary)(lambda: None)
+        elif isinstance(command := load(name), typer.Typer):
             made.add_typer(command, name=name)
         else:
             made.command(name)(command)
     return made
+
+
+def load(name: str) -> Any:
+    """The function of a command, or the group of its commands."""
+    module, _ = COMMANDS[name]
+    return getattr(import_module(f"soloist.cli.{module}"), f"{name}_" if iskeyword(name) else name)
 
 
 class Interrupted(SoloistError):
@@ -96,7 +119,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return int(app(given)(given, prog_name="soloist", standalone_mode=False) or 0)
     except TyperException as error:
-        return complain(error.format_message(), 2)
+        said = error.format_message()
+        return complain(said, 2) if said else 2  # help has been shown, for want of a command
     except UsageError as error:
         return complain(str(error), 2)
     except PropertyViolated as error:

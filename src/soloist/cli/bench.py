@@ -137,6 +137,8 @@ def locks(
         soloist bench locks --locality
         soloist bench locks --without eager,summons --rounds 10
         soloist bench locks --against ../before --rounds 10
+
+    Ours have no lease here; what one costs `soloist bench leases` measures.
     """
     at_least("--seconds", 0.01, seconds)
     at_least("--rounds", 1, rounds)
@@ -169,7 +171,7 @@ def _print_locks(rows: list[locks_bench.Measurement], processes: list[int], json
         print_json({"rows": rows, "bars": [{**msgspec.structs.asdict(bar), "met": bar.met} for bar in bars]})
         return
     print_table(
-        f"Times in µs, entries per second (Python {platform.python_version()})",
+        f"Times in µs, entries per second; ours without a lease (Python {platform.python_version()})",
         *locks_bench.table(rows, processes),
     )
     for row in rows:

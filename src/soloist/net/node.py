@@ -33,7 +33,7 @@ from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.transport import MemoryTransport, Transport
 from soloist.net.maker import LockMaker
 from soloist.net.member.beginning import Beginning
-from soloist.net.member.company import company
+from soloist.net.member.company import Asked, company, wanted_lease
 from soloist.net.member.engines import Endpoints, engine
 from soloist.net.member.home import default_directory
 from soloist.net.member.origin import DataDirectory, by_clock, epoch_of
@@ -50,7 +50,8 @@ class Node(Life, LockMaker, Seen):
 
     `peers` maps the name of every member, this one included, to its address: `host:port` or `unix:/path`. All
     members must be given the same. To join a cluster that is there, give `join` instead: some of its members, and where
-    this node is to `listen`, and the `address` by which others find it, if that is another. With a lease, `voters` names
+    this node is to `listen`, and the `address` by which others find it, if that is another. `lease`: seconds after which a
+    member that is silent is left out; "auto": 10 with three nodes or more, or with etcd; None: none. With one, `voters` names
     those of `peers` who vote; with `voter_only` this node does, and has no locks. Beyond this host, `tls` or `secret` is required (or `insecure=True`).
     Nodes of one user on one host take a shortcut beside their ports (see `soloist.net.link.shortcut`); with
     `shortcut=False` they use TCP. With a lease, a node with peers on other hosts has a sentinel, a child that tells
@@ -70,7 +71,7 @@ class Node(Life, LockMaker, Seen):
         algorithm: str | None = None,
         semaphore_algorithm: str | None = None,
         cluster: str = "soloist",
-        lease: float | None = None,
+        lease: Asked = "auto",
         etcd: Endpoints | None = None,
         tls: TLS | None = None,
         secret: str | bytes | None = None,
@@ -81,7 +82,8 @@ class Node(Life, LockMaker, Seen):
         shortcut: bool = True,
         sentinel: bool = True,
     ) -> None:
-        (terms, begin), in_memory = engine(lease, etcd), isinstance(transport, MemoryTransport)
+        asked = lease if etcd is not None else wanted_lease(lease, peers, join, voters, voter_only)
+        (terms, begin), in_memory = engine(asked, etcd), isinstance(transport, MemoryTransport)
         voting = "etcd" if etcd else "lease" if terms else ""
         told = company(name, peers, join, listen, address, voters, voter_only, voting, in_memory)
         if locality < 0:

@@ -24,6 +24,7 @@ from soloist.net.link.security import TLS
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import LockState
 from soloist.net.member.breaks import Broken
+from soloist.net.member.company import Asked
 from soloist.net.member.engines import Endpoints
 from soloist.net.node import Inspection, Node
 from soloist.net.sync_lock import OnLost, SyncHold, SyncLock, SyncLocks
@@ -42,7 +43,7 @@ class NodeOptions(TypedDict, total=False):
     algorithm: str
     semaphore_algorithm: str
     cluster: str
-    lease: float | None
+    lease: Asked
     etcd: Endpoints | None
     tls: TLS | None
     secret: str | bytes | None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from soloist.core import UsageError
@@ -41,10 +43,18 @@ async def memory_cluster(names: Iterable[str] = "abc", **options: Any) -> AsyncI
 async def tcp_cluster(
     names: Iterable[str] = "abc", shortcut: bool = False, **options: Any
 ) -> AsyncIterator[list[Node]]:
-    """A cluster whose nodes talk over TCP, although on one machine they could take the shortcut; all connected."""
+    """A cluster whose nodes talk over TCP, although on one machine they could take the shortcut; all connected.
+
+    What they must not forget they keep for as long as this lasts, unless `data_dir` says where.
+    """
     names = list(names)
-    with ports(*names) as peers:
-        async with started([Node(name, peers, shortcut=shortcut, **options) for name in names]) as nodes:
+    with ports(*names) as peers, TemporaryDirectory(prefix="cluster-") as folder:
+
+        def node(name: str) -> Node:
+            given = {"data_dir": Path(folder, name), **options} if options.get("lease", "auto") else options
+            return Node(name, peers, shortcut=shortcut, **given)
+
+        async with started([node(name) for name in names]) as nodes:
             await connected(*nodes)
             yield nodes
 

@@ -24,9 +24,9 @@ class Workers(Crew):
     """Real processes that talk TCP on loopback, started with `with`. Options are those of `Node`.
 
     `peers` says what each takes for the addresses of all, as `Proxies.peers` does; without it they talk directly.
-    `remember`: the witness keeps the order of all entries. With a `lease` each node has a data directory of its own, for as
-    long as the crew is together. `before` is called in each process before it makes its node. Into the directory `traces`
-    each node records what it does.
+    `remember`: the witness keeps the order of all entries. Unless `lease` is None each node has a data directory of its own,
+    for as long as the crew is together. `before` is called in each process before it makes its node. Into the directory
+    `traces` each node records what it does.
     """
 
     def __init__(
@@ -47,12 +47,17 @@ class Workers(Crew):
         self._traces = None if traces is None else str(traces)
         self._held = ExitStack()
 
+    @property
+    def _remembers(self) -> bool:
+        """Whether its nodes may want a place for what they must not forget."""
+        return self.options.get("lease", "auto") is not None
+
     def __enter__(self) -> Self:
         try:
             if not self._peers:
                 direct = self._held.enter_context(ports(*self.nodes))
                 self._peers = lambda name: direct
-            if self.options.get("lease") is not None:
+            if self._remembers:
                 self.folder = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="workers-")))
             self.start(WITNESS, attend, self._remember)
             self.witness: tuple[str, int] = self.hear(WITNESS)
@@ -76,7 +81,7 @@ class Workers(Crew):
         With `join` it is not told of the others, and with `peers` of those.
         """
         assert self._peers
-        if self.options.get("lease") is not None:
+        if self._remembers:
             options = {"data_dir": str(self.folder / name), **options}
         given = {**self.options, **options}
         peers = given.pop("peers", None) or self._peers(name)

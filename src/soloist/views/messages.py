@@ -69,6 +69,8 @@ class Poll(Message, frozen=True):
     """Who is silent for you? Binds nobody."""
 
     epoch: int
+    number: int = 0
+    """Said again in the answer, for who must know that it was asked first."""
 
 
 class News(msgspec.Struct, frozen=True, array_like=True):
@@ -91,6 +93,7 @@ class Polled(Message, frozen=True):
     silent: tuple[Incarnation, ...]
     promised: bool
     news: News
+    number: int = 0
 
 
 class Prepare(Message, frozen=True):

@@ -269,7 +269,9 @@ class Voter(msgspec.Struct, kw_only=True):
         if self.votes and self.next_epoch(sender, m.epoch):
             self.say(
                 sender,
-                Polled(self.file.voter, m.epoch, tuple(self.silent(now)), self.promised, self.news()),
+                Polled(
+                    self.file.voter, m.epoch, tuple(self.silent(now)), self.promised, self.news(), m.number
+                ),
             )
 
     def fetch(self, sender: str, m: Fetch, now: float) -> None:
@@ -281,13 +283,14 @@ class Voter(msgspec.Struct, kw_only=True):
             return
         if m.node.incarnation in self.view.incarnations:
             self.say(sender, Decided(self.view))
-        elif m.node.incarnation not in self.joiners:
+        elif m.node.incarnation not in {*self.joiners, *self.gone}:
             others = {inc: node for inc, node in self.joiners.items() if node.name != m.node.name}
             self.joiners = {**others, m.node.incarnation: m.node}
 
     def farewell(self, sender: str, m: Bye | Dead, now: float) -> None:
-        self.joiners.pop(m.incarnation, None)
-        if self.view and m.incarnation in self.view.incarnations:
+        """It never acts again. Remembered also of a joiner: at this moment a view with it may be decided elsewhere."""
+        asked = self.joiners.pop(m.incarnation, None)
+        if self.view and (asked or m.incarnation in self.view.incarnations):
             self.gone.add(m.incarnation)
 
     def break_locks(self, sender: str, m: Break, now: float) -> None:
@@ -316,7 +319,9 @@ class Voter(msgspec.Struct, kw_only=True):
         self.gone |= self.view.incarnations.intersection(news.gone)
         self.evictions |= set(news.evictions)
         self.joiners |= {
-            node.incarnation: node for node in news.joiners if node.incarnation not in self.view.incarnations
+            node.incarnation: node
+            for node in news.joiners
+            if node.incarnation not in self.view.incarnations | self.gone
         }
 
     def next_epoch(self, sender: str, epoch: int) -> bool:

@@ -51,7 +51,8 @@ class Lanes:
 
 def stretches(trace: Trace) -> list[Stretch]:
     """In the order in which they end."""
-    lanes, begun, found = Lanes(trace.head.nodes), {}, []
+    lanes, found = Lanes(trace.head.nodes), list[Stretch]()
+    begun: dict[tuple[int, str], int] = {}
     for step in trace.steps:
         before = lanes.doing(step.site)
         lanes.step(step.site, step.what, step.phase)

@@ -18,7 +18,7 @@ SHIVIZ = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})"
 def clocks(trace: Trace) -> list[dict[int, int]]:
     """The vector clock of each step: how many steps of each site are before it, itself included."""
     now: list[dict[int, int]] = [{} for _ in range(trace.head.nodes)]
-    messages, found = trace.messages(), []
+    messages, found = trace.messages(), list[dict[int, int]]()
     for step in trace.steps:
         clock = now[step.site]
         if step.what == "deliver" and step.message is not None:
@@ -55,7 +55,7 @@ def chrome(trace: Trace) -> str:
 
 def _micros(trace: Trace) -> list[float]:
     """The time of each step in microseconds; steps of one instant are a little apart, so that they can be seen."""
-    scale, found = (1e6 if trace.head.unit == "s" else 1000.0), []
+    scale, found = (1e6 if trace.head.unit == "s" else 1000.0), list[float]()
     for step in trace.steps:
         time = scale * (step.t if step.t is not None else step.n)
         found.append(max(time, found[-1] + 1) if found else time)

@@ -209,7 +209,7 @@ def arbiter(all: Reasons, p: Any) -> str:
     asked = [j for j in p.S if j not in p.got]
     if not asked:
         return all.something(p)
-    locks = [all.system.ports[j].process.lock for j in asked]  # type: ignore[attr-defined]
+    locks = [all.system.ports[j].process.lock for j in asked]
     taken = [f"granted to {lock[1]}" if lock and lock[1] != p.me else "" for lock in locks]
     return f"waits for the GRANT of {all.of(p.me, asked, ['Grant'], taken)}"
 

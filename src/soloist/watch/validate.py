@@ -65,10 +65,10 @@ class Validation:
                 return Impossible(step.n, why)
         for step in rest:
             try:
-                happening = self._repeat(step)
+                repeated = self._repeat(step)
             except Exception as error:
                 return None if self._is_the_failure(step, error) else Impossible(step.n, str(error))
-            if happening and (why := self._differs(step, happening)):
+            if repeated and (why := self._differs(step, repeated)):
                 return Impossible(step.n, why)
         return None
 

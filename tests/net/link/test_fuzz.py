@@ -86,7 +86,7 @@ class Arena:
 
     def __init__(self, peers: dict[str, str], errors: list[Any]) -> None:
         self.peers, self.errors = peers, errors
-        self.nodes = [Node(name, peers, secret=SECRET) for name in "abc"]
+        self.nodes = [Node(name, peers, secret=SECRET, lease=None) for name in "abc"]
         self.lock = next(
             name for name in map(str, range(100)) if Layout.of(f"lock:{name}", 5, 0, 1).hosts[0] in (1, 2, 3)
         )
@@ -96,8 +96,8 @@ class Arena:
         self.answer = b""
         self.listener: asyncio.Server | None = None
         self.frames = 0
-        self.absent = [Node(name, peers, secret=SECRET) for name in "0z"]
-        """They were there when the cluster began; somebody has got hold of what they knew."""
+        self.absent = [Node(name, peers, secret=SECRET, lease=None) for name in "0z"]
+        """They were there when the cluster began; somebody has got hold of what they knew. Without a lease they stay members."""
         self.me: Identity
 
     async def open(self) -> None:

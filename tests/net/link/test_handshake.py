@@ -82,11 +82,11 @@ class Stranger:
 
 @asynccontextmanager
 async def bystanders() -> AsyncIterator[tuple[tuple[str, int], list[str]]]:
-    """The address of c, while c and b go on using a lock that they share with nobody else."""
+    """The address of c, while c and b go on using a lock that they share with nobody else. Nobody has a lease."""
     with ports("a", "b", "c") as peers:
         async with (
-            Node("b", peers, secret=SECRET, algorithm="naimi-trehel") as b,
-            Node("c", peers, secret=SECRET, algorithm="naimi-trehel") as c,
+            Node("b", peers, secret=SECRET, algorithm="naimi-trehel", lease=None) as b,
+            Node("c", peers, secret=SECRET, algorithm="naimi-trehel", lease=None) as c,
         ):
             await eventually(lambda: "c" in b.transport.connected())
             with log_lines() as lines:

@@ -188,19 +188,19 @@ def test_a_late_starter_is_waited_for_and_named() -> None:
 
 
 def test_a_restarted_peer_is_refused_and_the_others_go_on() -> None:
-    """It has forgotten what it knew, a token perhaps: to let it in could let two in."""
+    """It has forgotten what it knew, a token perhaps: without a lease, to let it in could let two in."""
 
     async def main() -> None:
         with ports("a", "b", "c") as peers:
-            async with Node("a", peers) as a, Node("b", peers) as b:
-                async with Node("c", peers) as c:
+            async with Node("a", peers, lease=None) as a, Node("b", peers, lease=None) as b:
+                async with Node("c", peers, lease=None) as c:
                     await connected(a, b, c)
                     for node in (c, a, b):
                         async with node.lock("x"):
                             pass
                 await eventually(lambda: a.missing() == b.missing() == ["c"])
                 with log_lines() as lines:
-                    async with Node("c", peers) as again:
+                    async with Node("c", peers, lease=None) as again:
                         await eventually(lambda: len(lines) >= 4)
                         assert all("'c' was started again" in line for line in lines)
                         assert sorted(line.split(":")[0] for line in lines) == ["a", "b", "c", "c"]

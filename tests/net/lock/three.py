@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from soloist.net import Node
 from soloist.testing import memory_cluster
-from tests.net.helpers import assert_at_rest, run, settled
+from tests.net.helpers import assert_at_rest, begun, run, settled
 
 Test = Callable[[list[Node]], Awaitable[None]]
 
@@ -16,6 +16,7 @@ def on_three_nodes(test: Test) -> Callable[[], None]:
 
     async def body() -> None:
         async with memory_cluster() as nodes:
+            await begun(*nodes)
             await test(nodes)
             alive = [node for node in nodes if not node.closed]
             await settled(alive)

@@ -203,7 +203,7 @@ def test_whoever_is_started_again_makes_no_second_token(algorithm: str) -> None:
         hub, peers = MemoryHub(), dict.fromkeys("abc", "")
 
         def node(name: str) -> Node:
-            return Node(name, peers, algorithm=algorithm, transport=hub.transport(name))
+            return Node(name, peers, algorithm=algorithm, transport=hub.transport(name), lease=None)
 
         async with node("b") as b, node("c"):
             names = [f"n{number}" for number in range(9)]  # tokens begin at all of them

@@ -6,21 +6,21 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from soloist.core import UsageError
 from soloist.net import AcquireTimeout, LockError, LockLost, Node, NoQuorum, SyncNode
 from soloist.net.engine.ticket import FENCE_BITS
 from soloist.net.member.breaks import Broken, Taken
+from soloist.net.member.parcel import Parcel
 from soloist.testing import Do, Worker, Workers, crash, eventually, memory_cluster, memory_nodes, ports
-from tests.net.helpers import run
+from soloist.views.messages import Decided
+from tests.net.helpers import begun, run
+from tests.net.member.test_membership import council
 from tests.net.member.test_survival import LEASE, fence_of
 
 FOR_EVER = 600.0
-
-
-async def begun(*nodes: Node) -> None:
-    await eventually(lambda: all(node.beginning.open for node in nodes), "the cluster has begun")
 
 
 def broken(task: asyncio.Task[Any]) -> str:
@@ -105,6 +105,39 @@ def test_two_who_break_the_same_lock_at_once() -> None:
             assert not hold.valid
             async with b.lock("x") as again:
                 assert again.epoch > hold.epoch
+
+    run(main())
+
+
+def test_whoever_asks_may_be_a_view_behind() -> None:
+    """The view that it hears of next was made before it asked, and tells nothing of who holds the lock in it."""
+
+    async def main() -> None:
+        async with memory_cluster("abcd", lease=FOR_EVER, voters=["b", "c", "d"]) as (a, b, c, d):
+            await begun(a, b, c, d)
+            behind = council(a)
+            take, kept = behind._take, []
+
+            def not_yet(parcel: Parcel) -> None:
+                later = [said for said in parcel.said if isinstance(said[1], Decided)]
+                kept.extend(later)
+                take(
+                    msgspec.structs.replace(parcel, said=[said for said in parcel.said if said not in later])
+                )
+
+            behind._take = not_yet  # type: ignore[method-assign]
+            await crash(d, a, b, c)
+            await eventually(lambda: b.epoch > a.epoch, "there is a later view")
+            tries = [await b.lock(f"x{number}").acquire(timeout=0.1) for number in range(9)]
+            hold = next(
+                hold for hold in tries if hold
+            )  # one that does not rest where it is still wanted in the old view
+            broken = asyncio.create_task(a.break_lock(hold.name))
+            await eventually(lambda: kept, "the voters have said that it is behind")
+            assert not broken.done()
+            behind._take = take  # type: ignore[method-assign]
+            assert [taken.fence for taken in (await broken).held] == [hold.fence]
+            assert not hold.valid
 
     run(main())
 

@@ -96,7 +96,7 @@ def test_newcomers_with_another_lease_or_algorithm_are_told() -> None:
     [
         ({}, "give peers= to begin a cluster, or join= to join one"),
         ({"peers": {"d": "h:1"}, "join": {"a": "h:2"}}, "give peers= or join=, not both"),
-        ({"join": {"a": "h:2"}, "listen": "h:1", "lease": None}, "join= needs lease="),
+        ({"join": {"a": "h:2"}, "listen": "h:1", "lease": None}, "join= needs a lease"),
         ({"join": {"a": "h:2"}}, "join= needs address="),
         ({"join": {}, "listen": "h:1"}, "join= names members that are there"),
         ({"join": {"d": "h:2"}, "listen": "h:1"}, "other than 'd'"),
@@ -108,9 +108,9 @@ def test_newcomers_with_another_lease_or_algorithm_are_told() -> None:
         ({"peers": {"d": "h:1"}, "voters": ["x"]}, "voters= names 'x', which is not among the peers"),
         ({"peers": {"d": "h:1"}, "voters": "d"}, "voters= is a list of names"),
         ({"peers": {"d": "h:1"}, "voters": []}, "voters= names nobody"),
-        ({"peers": {"d": "h:1"}, "voters": ["d"], "lease": None}, "voters= needs lease="),
+        ({"peers": {"d": "h:1"}, "voters": ["d"], "lease": None}, "voters= needs a lease"),
         ({"join": {"a": "h:2"}, "listen": "h:1", "voters": ["d"]}, "voters= goes with peers="),
-        ({"peers": {"d": "h:1"}, "voter_only": True, "lease": None}, "voter_only= needs lease="),
+        ({"peers": {"d": "h:1"}, "voter_only": True, "lease": None}, "voter_only= needs a lease"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(

@@ -1,6 +1,7 @@
 """Members that are killed and started again, alone or all together, and members with other peers: real processes.
 
-Whatever happens, nobody gets what another holds, no fence goes back, and both ends say what is the matter.
+Whatever happens, nobody gets what another holds, no fence goes back, and both ends say what is the matter. This is about
+nodes without a lease; those with one are in test_survival.py.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from subprocess import DEVNULL
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -34,12 +35,15 @@ Found = dict[str, int | str]
 class InLibrary:
     """A program with a node in it."""
 
-    def __init__(self, name: str, peers: dict[str, str], directory: Path) -> None:
+    def __init__(
+        self, name: str, peers: dict[str, str], directory: Path, lease: Literal["none", "auto"] = "none"
+    ) -> None:
         self.name, self.peers = name, peers
+        self.options = {"lease": None} if lease == "none" else {}
         self.crew = Crew()
 
     async def start(self) -> None:
-        self.crew.start(self.name, work, self.name, self.peers, {}, None, None)
+        self.crew.start(self.name, work, self.name, self.peers, self.options, None, None)
         await asyncio.to_thread(self.crew.hear, self.name)
 
     async def grab(self, names: list[str], timeout: float) -> Found:
@@ -63,12 +67,14 @@ class InLibrary:
 class Daemon:
     """A daemon, and a client of it."""
 
-    def __init__(self, name: str, peers: dict[str, str], directory: Path) -> None:
+    def __init__(
+        self, name: str, peers: dict[str, str], directory: Path, lease: Literal["none", "auto"] = "none"
+    ) -> None:
         self.name, self.directory = name, directory / name
         self.directory.mkdir()
         nodes = "".join(f'{each} = "{where}"\n' for each, where in peers.items())
         (self.directory / "cluster.toml").write_text(
-            f'cluster = "t"\ncontrol = "{{name}}.sock"\n[nodes]\n{nodes}'
+            f'cluster = "t"\nlease = "{lease}"\ncontrol = "{{name}}.sock"\n[nodes]\n{nodes}'
         )
         self.client: ControlClient | None = None
         self.process: asyncio.subprocess.Process | None = None
@@ -203,11 +209,13 @@ def test_fences_grow_over_whole_restarts(kind: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_members_with_other_peers_share_nothing_and_are_told_the_difference(kind: Callable[..., Any]) -> None:
+    """Also where one of them would have a lease and the other would not: the peers are why."""
+
     async def main() -> None:
         directory = Path(tempfile.mkdtemp(prefix="soloist-"))
         with ports("a", "b", "c") as peers:
             two = {name: where for name, where in peers.items() if name != "c"}
-            cast = Troupe({"a": kind("a", two, directory), "b": kind("b", peers, directory)})
+            cast = Troupe({"a": kind("a", two, directory, "auto"), "b": kind("b", peers, directory, "auto")})
             try:
                 for member in cast.members.values():
                     await member.start()

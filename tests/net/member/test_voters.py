@@ -102,6 +102,32 @@ def test_a_third_that_only_votes() -> None:
     run(go(), SECONDS)
 
 
+@pytest.mark.parametrize("both_ways", [True, False])
+def test_a_holder_that_never_hears_a_new_voter_does_not_stay_behind(both_ways: bool) -> None:
+    """Those who voted before go on to acknowledge it in the view that it is in. But for the new voter it falls silent, also if
+    only the answers are lost; and once that is reason for a change, nobody acknowledges who is behind."""
+
+    def deaf(node: Node, *to: str) -> None:
+        council = membership(node).council
+        say = council._say_to
+        council._say_to = lambda peer, *what: None if peer in to else say(peer, *what)  # type: ignore[method-assign]
+
+    async def go() -> None:
+        async with started(memory("abv", only="v", voters=["a"], lease=0.5)) as (a, b, v):
+            await begun(a, b, v)
+            await change_voters(a.beginning, "remove", "v")
+            deaf(v, "b")
+            if both_ways:
+                deaf(b, "v")
+            hold = await b.lock("x").acquire_or_raise(10)
+            await change_voters(a.beginning, "add", "v")
+            assert (await a.lock("x").acquire_or_raise(30)).fence > hold.fence
+            assert not hold.valid
+            assert b.epoch == a.epoch
+
+    run(go(), SECONDS)
+
+
 def test_all_only_vote() -> None:
     async def go() -> None:
         async with started(memory("ab", only="ab")) as (a, _):

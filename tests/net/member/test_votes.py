@@ -501,7 +501,9 @@ def test_no_place_at_all_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("HOME", f"{tmp_path}/file/home")
     with pytest.raises(UsageError) as caught:
         default_directory("t", "a")
-    assert str(caught.value).startswith("no data directory for 'a'; give data_dir= (")
+    assert str(caught.value).startswith(
+        "no data directory for 'a', and a lease needs one; give data_dir=, or lease=None to do without both ("
+    )
     assert str(caught.value).count("Not a directory") == 2
     assert "\n" not in str(caught.value)
 

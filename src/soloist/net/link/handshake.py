@@ -153,15 +153,15 @@ def check_config(me: Who, theirs: Who) -> None:
                 f"the cluster uses version {one.protocol} of the protocol, {other.node!r} speaks {other.versions}"
             )
     check_algorithms(me, theirs)
-    if theirs.lease != me.lease:
-        raise Mismatch(f"{theirs.node!r} runs {_lease(theirs)}, {me.node!r} runs {_lease(me)}")
+    # Where there is a view, or will be before they meet, it decides on the rest.
+    beginning = not (me.epoch or theirs.epoch or me.joins or theirs.joins)
+    if beginning and theirs.members != me.members:
+        raise Mismatch(f"{difference(me, theirs)}; give all nodes the same and restart them")
     if theirs.engine != me.engine:
         raise Mismatch(f"{theirs.node!r} runs {_engine(theirs)}, {me.node!r} runs {_engine(me)}")
-    if me.epoch or theirs.epoch or me.joins or theirs.joins:
-        return  # there is a view, or will be before they meet, and it decides
-    if theirs.members != me.members:
-        raise Mismatch(f"{difference(me, theirs)}; give all nodes the same and restart them")
-    if theirs.voters != me.voters:
+    if theirs.lease != me.lease:
+        raise Mismatch(f"{theirs.node!r} runs {_lease(theirs)}, {me.node!r} runs {_lease(me)}")
+    if beginning and theirs.voters != me.voters:
         raise Mismatch(f"{theirs.node!r} has {_voters(theirs)}, {me.node!r} has {_voters(me)}")
 
 

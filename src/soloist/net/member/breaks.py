@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -48,11 +49,25 @@ class Broken(msgspec.Struct, frozen=True):
 Then = Callable[[Breaking, View], None]
 
 
+class Asked:
+    """A wish of which it is not known yet in which view it was made: ours may be one of the past.
+
+    Once a majority of voters, asked after it was made, neither has a later view nor has begun one, ours was not.
+    """
+
+    def __init__(self, locks: tuple[str, ...], then: Then) -> None:
+        self.locks, self.then = locks, then
+        self.current: set[str] = set()
+        """Voters that have said so, of the newest view that we know."""
+
+
 class Pleas:
     """In the thread of a council, but for `begin` and `end`, which any thread may call."""
 
     def __init__(self, council: Council) -> None:
         self._council = council
+        self._asked: dict[int, Asked] = {}
+        self._numbers = count(1)
         self._open: list[tuple[Breaking, Then]] = []
 
     def begin(self, locks: tuple[str, ...], then: Then) -> None:
@@ -64,18 +79,31 @@ class Pleas:
         self._council.do(lambda: self._end(then))
 
     def _begin(self, locks: tuple[str, ...], then: Then) -> None:
-        if view := self._council.newest_view:
-            self._open.append((Breaking.of(locks, view), then))
-            self.say()
+        self._asked[next(self._numbers)] = Asked(locks, then)
+        self.say()
 
     def _end(self, then: Then) -> None:
+        self._asked = {number: asked for number, asked in self._asked.items() if asked.then is not then}
         self._open = [wish for wish in self._open if wish[1] is not then]
+
+    def confirm(self, voter: str, epoch: int, number: int) -> None:
+        """That voter was asked with this number, and knows of nothing after this epoch."""
+        view, asked = self._council.newest_view, self._asked.get(number)
+        if asked is None or view is None or view.epoch != epoch:
+            return
+        asked.current.add(voter)
+        if view.is_quorum(asked.current):
+            del self._asked[number]
+            self._open.append((Breaking.of(asked.locks, view), asked.then))
+            self.say()
 
     def say(self) -> None:
         """To all voters, again and again."""
         view = self._council.newest_view
         if view is None:
             return
+        for number in list(self._asked):
+            self._council.ask_for_newest(view, number)
         for breaking, _ in self._open:
             self._council.tell_voters(breaking.ask(view))
 
@@ -84,6 +112,8 @@ class Pleas:
 
     def see(self, view: View) -> None:
         """There is a later view, whether or not we are in it."""
+        for asked in self._asked.values():
+            asked.current.clear()
         for breaking, then in list(self._open):
             breaking.see(view)
             if breaking.done(view):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import msgspec
 
@@ -14,8 +15,16 @@ from soloist.views import Lease, View
 
 LEAST_LEASE = 0.5
 """Seconds. Less is lost by any hiccup."""
+USUAL_LEASE = 10.0
+"""Seconds, where nobody says."""
+LEAST_VOTERS = 3
+"""With fewer of them no crash is survived: the majority of two is both."""
 MOST_VOTERS = 7
 """That are found by name: more of them would only make each view cost more."""
+
+
+Asked = float | Literal["auto"] | None
+"""What a user may say of the lease: seconds, whatever suits the cluster, or none."""
 
 
 class Company(msgspec.Struct, frozen=True):
@@ -76,7 +85,7 @@ def company(
         raise UsageError("with etcd= nobody votes among the nodes: leave out voters= and voter_only=")
     chosen = _voters(voters, peers, leased)
     if voter_only and not leased:
-        raise UsageError("voter_only= needs lease=: without one nobody votes")
+        raise UsageError("voter_only= needs a lease, not lease=None: without one nobody votes")
     if join is not None:
         if peers is not None:
             raise UsageError("give peers= or join=, not both: a cluster that is there knows its members")
@@ -97,7 +106,9 @@ def company(
 
 def _check_join(name: str, join: Mapping[str, str], leased: bool) -> None:
     if not leased:
-        raise UsageError("join= needs lease=: without one the members are those who began together")
+        raise UsageError(
+            "join= needs a lease, not lease=None: without one the members are those who began together"
+        )
     if not join or name in join:
         raise UsageError(f"join= names members that are there, other than {name!r}, with their addresses")
 
@@ -119,7 +130,7 @@ def _voters(voters: Iterable[str] | None, peers: Mapping[str, str] | None, lease
         raise UsageError(f"voters= is a list of names, not {voters!r}")
     chosen = tuple(sorted(set(voters)))
     if not leased:
-        raise UsageError("voters= needs lease=: without one nobody votes")
+        raise UsageError("voters= needs a lease, not lease=None: without one nobody votes")
     if peers is None:
         raise UsageError(
             "voters= goes with peers=: who joins asks for a vote by `soloist members --add-voter`"
@@ -170,7 +181,25 @@ def first_view(born: View, whos: Mapping[str, Who], chosen: Iterable[str], lease
     )
 
 
-def check_lease(seconds: float | None) -> Lease | None:
+def wanted_lease(
+    said: Asked,
+    peers: Mapping[str, str] | None,
+    join: Mapping[str, str] | None,
+    voters: Iterable[str] | None,
+    voter_only: bool,
+) -> Asked:
+    """What "auto" means for this node, without etcd: a lease where there are voters enough.
+
+    All who begin together are in `peers`, those who only vote as well, so all come to the same answer. Whoever speaks of
+    voters wants them to vote, and only a cluster that votes can be joined.
+    """
+    if said != "auto":
+        return said
+    enough = len(peers or ()) >= LEAST_VOTERS
+    return USUAL_LEASE if enough or join is not None or voters is not None or voter_only else None
+
+
+def check_lease(seconds: Asked) -> Lease | None:
     """The terms, from what a user says: half a percent of drift each way is more than any clock has."""
     if seconds is None:
         return None
@@ -180,6 +209,6 @@ def check_lease(seconds: float | None) -> Lease | None:
         or not LEAST_LEASE <= seconds < math.inf
     ):
         raise UsageError(
-            f"lease must be a number of seconds, {LEAST_LEASE:g} or more, or None; not {seconds!r}"
+            f'lease must be a number of seconds, {LEAST_LEASE:g} or more, "auto" or None; not {seconds!r}'
         )
     return Lease(float(seconds), drift=0.01, margin=max(0.05, seconds / 50))

@@ -29,7 +29,7 @@ from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
 from soloist.views import Activate, Dropped, Effect, Lost, Member, Node, Send, Store, View, Voter
-from soloist.views.messages import Bye, Dead, Decided, Fetch
+from soloist.views.messages import Bye, Dead, Decided, Fetch, Poll, Polled
 
 log = logging.getLogger("soloist.net")
 
@@ -178,6 +178,11 @@ class Council:
     def _tell_of(self, incarnation: str, proof: str) -> None:
         log.warning("%s: %s has ended (%s)", self.name, name_of(incarnation, self.member.view), proof)
         self.tell_voters(Dead(incarnation, proof))
+
+    def ask_for_newest(self, view: View, number: int) -> None:
+        """Whether there is a view after this one: voters that have none and make none say so to our pleas."""
+        for voter in view.voters:
+            self._send(voter, Poll(view.epoch + 1, number))
 
     def tell_voters(self, message: Message) -> None:
         """All that can be heard; in the thread."""
@@ -360,6 +365,8 @@ class Council:
                 self._renew()
             self._note_lease(valid)
             self.canvass.hear(sender, message, self.known)
+            if isinstance(message, Polled) and not message.promised:
+                self.pleas.confirm(message.voter, message.epoch - 1, message.number)
 
     def _send(self, to: str, message: Message) -> None:
         if to == self.me or (self.voter and to == self.voter.file.voter):

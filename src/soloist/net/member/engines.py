@@ -8,17 +8,16 @@ from functools import partial
 import msgspec
 
 from soloist.core import UsageError
-from soloist.net.member.company import check_lease
+from soloist.net.member.company import USUAL_LEASE, Asked, check_lease
 from soloist.net.member.etcd.endpoints import Endpoints, Etcd
 from soloist.net.member.membership import Membership, begin_membership
 from soloist.views import Lease
 
-DEFAULT_SECONDS = 10.0
 LEAST_SECONDS = 2
 """Etcd's leases are no shorter than one and a half of its elections."""
 
 
-def engine(lease: float | None, etcd: Endpoints | None) -> tuple[Lease | None, Callable[..., Membership]]:
+def engine(lease: Asked, etcd: Endpoints | None) -> tuple[Lease | None, Callable[..., Membership]]:
     """The terms, from what a user says, and what begins a membership with them."""
     if etcd is None:
         return check_lease(lease), begin_membership
@@ -27,11 +26,12 @@ def engine(lease: float | None, etcd: Endpoints | None) -> tuple[Lease | None, C
     return etcd_lease(lease), partial(begin_with_etcd, Etcd.of(etcd))
 
 
-def etcd_lease(seconds: float | None) -> Lease:
+def etcd_lease(said: Asked) -> Lease:
     """The terms, from what a user says. Etcd waits for the lease and no longer, so drift counts twice at the member."""
-    seconds = DEFAULT_SECONDS if seconds is None else seconds
+    seconds = USUAL_LEASE if said == "auto" else said
     lease = check_lease(seconds)
-    assert lease
+    if lease is None or seconds is None:
+        raise UsageError("with etcd there is always a lease: leave lease out, or give it seconds")
     if seconds < LEAST_SECONDS or seconds % 1:
         raise UsageError(
             f"lease must be a whole number of seconds with etcd, {LEAST_SECONDS} or more; not {seconds!r}"

@@ -1,15 +1,19 @@
-"""Whether callers may go in: the mutex between a loop, which may hang, and the thread that renews the lease.
+"""Whether callers may go in: between a loop, which may hang, and the thread that renews the lease.
 
-Test and entry are one step (M3), and so are wedging and the report (M4). The mutex is never held while something is
-written or waited for.
+Test and entry are one step (M3), and so are wedging and the report (M4). A mutex is around all that the member does; it is
+never held while something is written or waited for.
 
-An entry must cost next to nothing, so what M3 asks of the member is worked out whenever the member changes, in `step`: the
-epoch in which callers may be let in, if any, and when the lease ends. Only the clock is looked at each time.
+An entry must cost next to nothing. So what M3 asks of the member is worked out whenever the member changes, in `step`: the
+epoch in which callers may be let in, if any, and when the lease ends; only the clock is looked at each time. And an entry
+does without the mutex, as a rule: first it is noted, then the gate is looked at. A step closes the gate first, and then gathers what was
+noted. Whichever comes first, the step knows of the entry, or the entry finds the gate closed, and waits for the mutex to see why. That
+takes the interpreter's own lock, which lets no two threads see these in another order; without that, it is always the mutex.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,10 +34,16 @@ class Gate:
         self.mutex = threading.Lock()
         self._drain = drain
         """Called, without the mutex, if the member has something to say."""
+        self._noted: dict[Ticket, tuple[str, int]] = {}
+        """Who was let in since the last step, with lock and capacity. Only the loop adds to it."""
+        if not _one_at_a_time():
+            self.enter, self.leave = self._enter, self._leave  # type: ignore[method-assign]
         self.admit(member)
 
     def admit(self, member: Member) -> None:
         """From now on it is about this one. With the mutex, if somebody else may look."""
+        self._open = CLOSED
+        self._noted.clear()
         self.member, self._me, self._holds = member, member.me, member.holds
         self._refresh()
 
@@ -41,16 +51,29 @@ class Gate:
     def step(self) -> Iterator[Member]:
         """Let the member do something: nobody goes in or out meanwhile."""
         with self.mutex:
+            self._open = CLOSED  # and only then
+            self._gather()
             try:
                 yield self.member
             finally:
                 self._refresh()
 
+    def _gather(self) -> None:
+        """The member hears of those who were let in."""
+        while self._noted:
+            ticket, (lock, capacity) = self._noted.popitem()
+            self._keep(lock, capacity, ticket)
+
+    def _keep(self, lock: str, capacity: int, ticket: Ticket) -> None:
+        slot = 0 if capacity == 1 else place(ticket)
+        self._holds[lock, slot] = Holder(lock, self._me, ticket.fence, slot, capacity)
+
     def _refresh(self) -> None:
         member = self.member
         self._open, self._ends = CLOSED, -math.inf
         if member.view and not (member.wedged or member.leaving or member.ended):
-            self._open, self._ends = member.view.epoch, member.lease_ends(member.view)
+            self._ends = member.lease_ends(member.view)
+            self._open = member.view.epoch
 
     def left(self) -> float:
         """Seconds until nobody is let in any more, unless the lease is renewed."""
@@ -60,17 +83,41 @@ class Gate:
 
     def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
         """M3, as `Member.enter`. An instance of an earlier epoch, which has not been thrown away yet, lets nobody in."""
-        slot = 0 if capacity == 1 else place(ticket)
-        with self.mutex:
-            if epoch != self._open or self.clock() >= self._ends:
-                return False
-            self._holds[lock, slot] = Holder(lock, self._me, ticket.fence, slot, capacity)
+        ends = (
+            self._ends
+        )  # as it was before: a lease that ran out and was renewed since may have cost what is noted
+        self._noted[ticket] = lock, capacity  # before the gate is looked at
+        if epoch == self._open and self.clock() < ends:
             return True
+        return self._enter(lock, capacity, epoch, ticket)
+
+    def _enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+        """A step is under way, which may have reported this hold already; or nobody may go in."""
+        with self.mutex:
+            self._noted.pop(ticket, None)
+            now = self.clock()
+            if epoch == self._open and now < self._ends:
+                self._keep(lock, capacity, ticket)
+                return True
+            self.member.release(lock, 0 if capacity == 1 else place(ticket), now)
+            talks = bool(self.member.out)
+        if talks:
+            self._drain()
+        return False
 
     def leave(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
         """The hold has ended; if it was no longer good then, the ticket says so."""
+        ends = self._ends
+        if epoch == self._open and self._noted.pop(ticket, None) is not None:  # nobody else knows of it
+            if self.clock() >= ends:
+                ticket.lost = True
+            return True
+        return self._leave(lock, capacity, epoch, ticket)
+
+    def _leave(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
         slot = 0 if capacity == 1 else place(ticket)
         with self.mutex:
+            self._gather()
             if epoch == self._open:
                 if self._holds.pop((lock, slot), None) is None or self.clock() >= self._ends:
                     ticket.lost = True
@@ -85,11 +132,17 @@ class Gate:
     def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
         """M2: whether this hold is good at this moment. Asked without a lease, it is lost for good."""
         with self.mutex:
+            self._gather()
             good = self.member.holding(lock, 0 if capacity == 1 else place(ticket), self.clock())
             talks = bool(self.member.out)
         if talks:
             self._drain()
         return good
+
+
+def _one_at_a_time() -> bool:
+    """Whether of all threads of this process one runs at a time."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def place(ticket: Ticket) -> int:

@@ -27,7 +27,8 @@ def default_directory(cluster: str, node: str) -> Path:
         except OSError as error:
             refused.append(f"{place}: {os.strerror(error.errno or 0)}")
     raise UsageError(
-        f"no data directory for {node!r}; give data_dir= ({'; '.join(refused) or 'no home directory'})"
+        f"no data directory for {node!r}, and a lease needs one; give data_dir=, or lease=None to do without both "
+        f"({'; '.join(refused) or 'no home directory'})"
     )
 
 

@@ -10,9 +10,10 @@
     v = { address = "127.0.0.1:7404", voter_only = true }
     d = { address = "d.example:7400", listen = "0.0.0.0:7400", join = ["a", "b"] }
 
-With a `lease`, nodes vote on who is a member: those with `voter = true`, or else the first seven by name; one that is
-`voter_only` has no locks. A node with `join` is not among those who begin: it asks these to take it in, nodes of this file
-by name, or of another in a table of names and addresses. It may `listen` elsewhere than others find it.
+With a `lease` (seconds, "auto" or "none"), nodes vote on who is a member: those with `voter = true`, or else the first
+seven by name; one that is `voter_only` has no locks. A node with `join` is not among those who begin: it asks these to take
+it in, nodes of this file by name, or of another in a table of names and addresses. It may `listen` elsewhere than others
+find it.
 
 `control`, `data_dir`, `metrics`, `secret_file`, `tls` and `trace` may stand at the top, for all nodes, or with a node, for that
 one. In paths `{name}` is the node's name; relative ones start where the file is. Whatever is wrong is said with
@@ -32,6 +33,7 @@ from soloist.algorithms import find
 from soloist.core import UsageError, unknown
 from soloist.core.toml import Document, Keys
 from soloist.net.link.security import TLS, Address, address
+from soloist.net.member.company import Asked
 from soloist.net.member.engines import etcd_lease
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.node import Node
@@ -63,7 +65,7 @@ class _Top(_Settings):
     algorithm: Text | None = None
     semaphore_algorithm: Text | None = None
     locality: Annotated[int, msgspec.Meta(ge=0)] = 1
-    lease: Annotated[float, msgspec.Meta(ge=0.5)] | None = None
+    lease: Annotated[float, msgspec.Meta(ge=0.5)] | str = "auto"
     etcd: list[Text] | Table | None = None
     insecure: bool = False
     shortcut: bool = True
@@ -133,8 +135,8 @@ class Config(msgspec.Struct, frozen=True):
     """None: what the others run, or else the usual one."""
     semaphore_algorithm: str | None
     locality: int
-    lease: float | None
-    """Seconds after which a silent member is left out; None: never."""
+    lease: Asked
+    """Seconds after which a silent member is left out; None: never; "auto": as suits the cluster."""
     insecure: bool
     shortcut: bool
     members: dict[str, Member]
@@ -260,9 +262,10 @@ class _Reader:
         if own.listen is not None:
             self._checked(own.listen, (*keys, "listen"), address)
         parts = [key for key in ("join", "voter", "voter_only") if getattr(own, key)]
-        if parts and self.top.lease is None:
+        if parts and self.top.lease == "none":
             self.fail(
-                (*keys, parts[0]), "needs a lease, as in lease = 10: without one nobody comes, goes or votes"
+                (*keys, parts[0]),
+                'needs a lease, as in lease = 10 or "auto": without one nobody comes, goes or votes',
             )
         if own.voter and own.join is not None:
             self.fail(
@@ -337,10 +340,15 @@ class _Reader:
         tls = self._tls(found.tls, (*keys, "tls"), name)
         return self._checked(Etcd(tuple(found.endpoints), tls), keys, Etcd.of)
 
-    def _lease(self) -> float | None:
+    def _lease(self) -> Asked:
+        words: dict[str | float, Asked] = {"auto": "auto", "none": None}
+        said = self.top.lease
+        if isinstance(said, str) and said not in words:
+            self.fail(("lease",), f'should be a number of seconds, "auto" or "none", not {said!r}')
+        lease = words[said] if isinstance(said, str) else said
         if self.top.etcd is not None:
-            self._checked(self.top.lease, ("lease",), etcd_lease)
-        return self.top.lease
+            self._checked(lease, ("lease",), etcd_lease)
+        return lease
 
     def _check_addresses(self, config: Config) -> None:
         seen: dict[str, str] = {}

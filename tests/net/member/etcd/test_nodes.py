@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from soloist.net.engine.ticket import FENCE_BITS
 from soloist.net.member.etcd.chair import ETCD
 from soloist.net.member.etcd.store import Store
 from soloist.net.service.keys import make_keys
-from soloist.testing import eventually
+from soloist.testing import eventually, ports
 from tests.net.helpers import run
 
 from .etcds import Etcds, needs_etcd
@@ -98,6 +99,28 @@ def test_two_nodes_survive_each_other(etcds: Etcds, cluster: str) -> None:
             kept.release_now()
             async with again.lock("kept") as hold:
                 assert hold.fence > kept.fence
+
+    run(main(), SECONDS)
+
+
+def test_a_stranger_joins_and_leaves(etcds: Etcds, cluster: str) -> None:
+    """It is told of one member only, and of `etcd`; nobody was told of it."""
+
+    async def main() -> None:
+        given: dict[str, Any] = {"cluster": cluster, "etcd": etcds.endpoints, "lease": LONG}
+        with TemporaryDirectory() as folder, ports("a", "b", "d") as where:
+            peers = {name: where[name] for name in "ab"}
+            a, b = (Node(name, peers, data_dir=Path(folder, name), **given) for name in peers)
+            seed = {"a": where["a"]}
+            d = Node("d", join=seed, listen=where["d"], data_dir=Path(folder, "d"), **given)
+            async with a, b:
+                kept = await inside(b, "kept")
+                async with d, d.lock("x", timeout=60):
+                    await eventually(lambda: together(a, b, d), "all are members")
+                    assert kept.valid
+                    assert await d.lock("kept").acquire(timeout=0.1) is None
+                await eventually(lambda: together(a, b), "d has left")
+                assert kept.valid
 
     run(main(), SECONDS)
 

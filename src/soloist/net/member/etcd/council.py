@@ -135,6 +135,16 @@ class EtcdCouncil(Council):
         view = self.newest_view
         return math.ceil(max(view.lease.length if view else 0.0, self.lease.length))
 
+    def ask_for_newest(self, view: View, number: int) -> None:
+        """What is read after it was asked for is as new as that."""
+
+        def see(seen: Snapshot | None) -> None:
+            self._see(seen)
+            if seen and seen.view:
+                self.pleas.confirm(ETCD, seen.view.epoch, number)
+
+        self.errands.ask(f"newest {number}", self.desk.store.read, see)
+
     # What the member says to its voter.
 
     def _send(self, to: str, message: Message) -> None:

@@ -3,6 +3,7 @@
     make pages                       all of them
     python docs/generate.py lamport  the page of one algorithm
     python docs/generate.py assumptions  what they need: minutes
+    soloist check views --all --json > views.json && python docs/generate.py views views.json
     python docs/generate.py watch    the errata to look at, from the runs that are on the pages
 
 Everything is deterministic: the same code writes the same bytes, and a test says where a page is out of date.
@@ -11,12 +12,14 @@ Everything is deterministic: the same code writes the same bytes, and a test say
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
-from soloist.algorithms import CATALOGUE, RECOVERY, Card, find_any
+from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, find_any
 from soloist.algorithms.printed import (
     ERRATA,
     EXAMPLES,
@@ -29,9 +32,11 @@ from soloist.algorithms.printed import (
     Slip,
 )
 from soloist.check import Report
+from soloist.check.views import ALL
 from soloist.cli import main
 from soloist.cli.check_drop import text as cell_text
-from soloist.lab.assumptions import ASSUMPTIONS, STATES, matrix
+from soloist.lab.assumptions import ASSUMPTIONS, STATES, Broken, matrix
+from soloist.lab.recovery_checks import SEARCHES
 from soloist.lab.refute import refute
 from soloist.sim import Experiment, Saturated, Thinking, simulate
 from soloist.sim.faults import faults
@@ -299,6 +304,7 @@ def recovery_page(card: Card) -> str:
         facts(card),
         "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
         "## With a crash\n\n" + crash_figures(card),
+        "## In every order of events\n\n" + searches(card),
     ]
     if errata:
         parts.append("## Errata\n\n" + "\n".join(errata))
@@ -333,31 +339,140 @@ def crash_figures(card: Card) -> str:
     return "\n".join(lines) + f"\n\nAs `{command}`."
 
 
+TIMERS = {
+    "in vain": "outlast all messages, and a failure is presumed only when waiting is in vain",
+    "early": "run out at any moment, so many of them; those for answers outlast all messages",
+    "free": "run out at any moment, so many of them",
+    "no timers": "there are none",
+}
+
+
+def searches(card: Card) -> str:
+    lines = [
+        "One crash at any moment, three sites unless it says two. *holds* is for systems of this size, and for what was judged.\n",
+        "| timers | requests | links | a crash is | judged | verdict | states | transitions |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    commands = []
+    for search in SEARCHES:
+        if search.algorithm == card.name:
+            r = search.run()
+            limit = f" ({search.network['timeouts']})" if "timeouts" in search.network else ""
+            back = {
+                "never": "for ever",
+                "snapshot": "or the site is back as it was",
+                "fresh": "or it is back as new",
+            }
+            cells = (
+                TIMERS[search.kind] + limit,
+                ",".join(map(str, search.rounds)),
+                "FIFO" if r.channels == "fifo" else "any order",
+                back[search.network.get("restart", "never")],
+                ", ".join(search.properties),
+                r.verdict,
+                f"{r.states:,}",
+                f"{r.transitions:,}",
+            )
+            lines.append("| " + " | ".join(cells) + " |")
+            commands.append(f"    {search.command}")
+    return "\n".join(lines) + "\n\n" + "\n".join(commands)
+
+
+ROOMS = {
+    "algorithms": CATALOGUE,
+    "recovery": RECOVERY,
+    "variants": VARIANTS,
+}
+"""Where the pages of algorithms are."""
+
+
 def assumptions_page() -> str:
-    """What the algorithms of the catalogue need: the matrix, and the shortest run for each thing that breaks."""
-    found = matrix(list(CATALOGUE), jobs=os.cpu_count() or 1)
+    """What all algorithms need: the matrix, and the shortest run for each thing that breaks."""
+    names = [name for room in ROOMS.values() for name in room]
+    found = matrix(names, jobs=os.cpu_count() or 1)
     wants = "\n".join(f"- **{name}**: {says}." for name, (says, _) in ASSUMPTIONS.items())
     intro = (
-        "# What algorithms need\n\nEvery algorithm of the catalogue without one of its assumptions, in every order of events of a system of two sites, then of "
-        f"three, with one request each, up to {STATES:,} states a search.\n\n{wants}\n\nFor loss, duplication and crashes it takes one. Safety is judged first "
-        "(*two inside*; *fails*: a step raises an error, such as a second token for a site that is inside), then whether it goes on (*deadlocks*; where "
-        "sites come back: *never ends*, for there is a state from which not all can be served). So what deadlocks is safe, as far as was searched; a question mark: the search for "
-        "something unsafe was cut off. *holds* says no more than that nothing breaks in systems of this size. `soloist check drop` makes this matrix, and "
-        "`soloist check drop lamport order` one cell with its run.\n"
+        "# What algorithms need\n\nEvery algorithm without one of its assumptions, in every order of events of a system of two sites, then of "
+        f"three, with one request each, up to {STATES:,} states a search.\n\n{wants}\n\nFor loss, duplication and crashes it takes one. Where an algorithm has timers, "
+        "they run out only when nothing is under way, as if they were long enough, and without the last assumption at any moment. Safety is judged first "
+        "(*two inside*; *fails*: a step raises an error, such as a second token for a site that is inside), then whether it goes on (*deadlocks*; *token lost*: a deadlock in which "
+        "nobody alive has the token; where sites come back or timers run: *starves*, for there is a state from which not all can be served). So what deadlocks is safe, as far "
+        "as was searched; a question mark: the search for something unsafe was cut off. *open*: so was the search for anything. *holds* says no more than that nothing breaks in "
+        "systems of this size. `soloist check drop --all` makes this matrix, and `soloist check drop lamport order` one cell with its run.\n"
     )
-    rows = ["| algorithm | " + " | ".join(ASSUMPTIONS) + " |", "|---" * (len(ASSUMPTIONS) + 1) + "|"]
-    for name in CATALOGUE:
-        cells = [cell_text(cell) for cell in found if cell.algorithm == name]
-        rows.append(f"| [{name}](algorithms/{name}.md) | " + " | ".join(cells) + " |")
-    runs = ["## Runs\n\nThe shortest for each, in the language of scripts (`soloist.sim.script`)."]
-    for name in CATALOGUE:
+    parts = [intro.strip()]
+    titles = ("The catalogue", "With recovery, as published", "Variants")
+    for (room, cards), title in zip(ROOMS.items(), titles, strict=True):
+        parts.append(f"## {title}\n\n" + assumptions_table(room, list(cards), found))
+    parts.append("## Runs\n\nThe shortest for each, in the language of scripts (`soloist.sim.script`).")
+    for name in names:
         broken = [cell for cell in found if cell.algorithm == name and cell.script]
         lines = [f"- {c.assumption}, {c.outcome}: `{'; '.join(c.script.splitlines())}`" for c in broken]
-        runs.append(f"### {name}\n\n" + "\n".join(lines))
-    return "\n\n".join([intro.strip(), "\n".join(rows), *runs]) + "\n"
+        parts.append(f"### {name}\n\n" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def assumptions_table(room: str, names: list[str], found: list[Broken]) -> str:
+    rows = ["| algorithm | " + " | ".join(ASSUMPTIONS) + " |", "|---" * (len(ASSUMPTIONS) + 1) + "|"]
+    for name in names:
+        cells = [cell_text(cell) for cell in found if cell.algorithm == name]
+        rows.append(f"| [{name}]({room}/{name}.md) | " + " | ".join(cells) + " |")
+    return "\n".join(rows)
+
+
+def settings_table(reports: list[dict[str, Any]]) -> str:
+    """What `soloist check views` has found: all of it, and nothing but what holds."""
+    found = {report["setting"]: report for report in reports}
+    if wrong := [each.name for each in ALL if found.get(each.name, {}).get("verdict") != "holds"]:
+        raise SystemExit(f"not shown to hold: {', '.join(wrong)}")
+    rows = ["| setting | what may happen | states | depth | progress from |", "|---|---|---:|---:|---:|"]
+    for each in ALL:
+        report = found[each.name]
+        counts = f"{report['states']:,} | {report['depth']} | {report['progress_tried']:,}"
+        rows.append(f"| `{each.name}` | {each.says} | {counts} |")
+    states = sum(found[each.name]["states"] for each in ALL)
+    return "\n".join([*rows, f"| | **in all** | **{states:,}** | | |"])
+
+
+def teeth_table() -> str:
+    """The deliberate mistakes, as the tests have them; `tests/views/test_teeth.py` runs them all."""
+    sys.path.insert(0, str(DOCS.parent))
+    from tests.views.breaks import BREAKS
+    from tests.views.registrations import REGISTRATIONS
+    from tests.views.teeth import TEETH
+
+    rows = ["| mistake | caught in | by | steps |", "|---|---|---|---:|"]
+    return "\n".join(
+        [
+            *rows,
+            *(
+                f"| {t.name} | `{t.setting.name}` | {t.property} | {t.steps} |"
+                for t in (*TEETH, *BREAKS, *REGISTRATIONS)
+            ),
+        ]
+    )
+
+
+def with_table(page: str, name: str, table: str) -> str:
+    """The page with this table in its place."""
+    before, begin, rest = page.partition(f"<!-- {name}: made by docs/generate.py views -->\n")
+    _, end, after = rest.partition("<!-- end -->\n")
+    assert begin
+    assert end
+    return f"{before}{begin}\n{table}\n\n{end}{after}"
+
+
+def write_views(paths: list[str]) -> None:
+    reports = [report for path in paths for report in json.loads(Path(path).read_text())["settings"]]
+    page = with_table((DOCS / "views.md").read_text(), "settings", settings_table(reports))
+    (DOCS / "views.md").write_text(with_table(page, "mistakes", teeth_table()))
 
 
 def write(names: list[str]) -> None:
+    if names[:1] == ["views"]:
+        print("docs/views.md")
+        write_views(names[1:])
+        return
     if names == ["assumptions"]:
         print("docs/assumptions.md")
         (DOCS / "assumptions.md").write_text(assumptions_page())
@@ -368,10 +483,10 @@ def write(names: list[str]) -> None:
             print(f"docs/watch/{name}")
             (DOCS / "watch" / name).write_text(text)
         return
-    (DOCS / "algorithms").mkdir(exist_ok=True)
-    (DOCS / "recovery").mkdir(exist_ok=True)
-    for name in names or (*CATALOGUE, *RECOVERY):
-        room, make = ("recovery", recovery_page) if name in RECOVERY else ("algorithms", page)
+    for name in names or (*CATALOGUE, *RECOVERY, *VARIANTS):
+        room = next((room for room, cards in ROOMS.items() if name in cards), "algorithms")
+        make = recovery_page if room == "recovery" else page
+        (DOCS / room).mkdir(exist_ok=True)
         print(f"docs/{room}/{name}.md")
         (DOCS / room / f"{name}.md").write_text(make(find_any(name)))
     if not names:

@@ -23,7 +23,7 @@ IMPORTS = {
     "net": {"core", "algorithms", "views"},
     "testing": {"core", "children", "net", "views"},
     "demo": {"core", "algorithms", "testing"},
-    "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check"},
+    "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check", "views"},
     "watch": {"core", "algorithms", "sim", "check"},
     "bench": {"core", "algorithms", "sim", "check", "net", "testing", "watch"},
     "cli": {

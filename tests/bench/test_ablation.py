@@ -47,7 +47,7 @@ def test_nodes_without_it_keep_all_rules(parts: tuple[str, ...]) -> None:
 
 
 def test_what_is_switched_off_is_on_again_afterwards() -> None:
-    from soloist.net.engine import instance, outgoing, switchboard
+    from soloist.net.engine import instance, outgoing, switchboard, turns
     from soloist.net.engine.turns import Turns
 
     def parts() -> list[object]:
@@ -55,6 +55,7 @@ def test_what_is_switched_off_is_on_again_afterwards() -> None:
             outgoing.EAGER,
             switchboard.EAGER,
             instance.CONTENDED,
+            turns.LOOK_SECONDS,
             Turns.rouse_now,
             Turns.step_aside,
         ]
@@ -72,8 +73,8 @@ def test_an_unknown_part_is_named() -> None:
 
 def test_the_table_says_how_far_a_median_is_to_be_trusted() -> None:
     ratio = Ratio(1.234, 0.9, 1.5)
-    _, cells = table([Worth("eager", ratio, ratio, ratio)])
-    assert cells == [("eager", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)")]
+    _, cells = table([Worth("eager", ratio, ratio, ratio, 3)])
+    assert cells == [("eager", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)", "3")]
 
 
 @pytest.mark.parametrize(

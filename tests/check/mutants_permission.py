@@ -20,6 +20,7 @@ from soloist.algorithms import (
 from soloist.algorithms._arbiter import Inquire, Release, ReqID, Request, Yield
 from soloist.check.declarations import Declaration, declare
 from soloist.core import IDLE, INSIDE, WAITING, Site, on
+from soloist.structures.quorums import Weights
 
 from .mutants import Mutant, mutant
 
@@ -190,8 +191,8 @@ class MajorityHalf(majority.Majority):
     """Half of all votes are taken to be enough."""
 
     @classmethod
-    def start(cls, me: Site, n: int, votes: str) -> MajorityHalf:
-        process = super().start(me, n, votes)
+    def start(cls, me: Site, n: int, votes: str, weights: Weights) -> MajorityHalf:
+        process = super().start(me, n, votes, weights)
         process.need = n // 2
         return process  # type: ignore[return-value]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 from soloist.algorithms import CATALOGUE
-from soloist.check import Report, check
+from soloist.check import Limits, Report, check
+from soloist.check.declared import declared
 from soloist.core import ProtocolError, UsageError
 from soloist.sim.script import Script
 
@@ -80,6 +82,26 @@ def test_coming_back(monkeypatch: pytest.MonkeyPatch) -> None:
     report = check(wrong, restart="fresh", **three)
     assert report.verdict == "violated"
     assert any(re.fullmatch(r"restart \d fresh", command) for command in commands(report))
+
+
+FAILING: list[dict[str, Any]] = [
+    {**mail, **crash}
+    for mail in ({}, {"loss": True, "duplicate": True})
+    for crash in ({}, *({"crashes": 1, "restart": back} for back in ("never", "snapshot", "fresh")))
+]
+
+
+@pytest.mark.parametrize("faults", FAILING, ids=lambda f: "-".join(map(str, f.values())))
+def test_every_run_that_faults_lead_to_can_be_repeated(faults: dict[str, Any]) -> None:
+    """A search that relies on a declaration that is not so ends in a complaint about it, as that of `lamport` did where a
+    site had come back as new; so does no combination of faults."""
+    for each in CATALOGUE.values():
+        for judged in (["exclusion", "error"], ["deadlock"]):
+            report = check(each, 2, 1, properties=judged, limits=Limits(states=500), **faults)
+            if faults.get("duplicate") or faults.get("restart") == "fresh":
+                assert not declared(each.process) & set(report.reductions)
+            if report.verdict == "violated":
+                assert report.trace
 
 
 def test_an_error_in_a_handler_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:

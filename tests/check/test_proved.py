@@ -22,7 +22,7 @@ from soloist.check.trial import differences, hasty, strays
 DECLARING = [name for name, card in sorted(CATALOGUE.items()) if declared(card.process)]
 OPTIONS: dict[str, list[dict[str, str]]] = {
     "bulgannawar-vaidya": [{"token": "last-seen"}, {"inform": "1"}],
-    "lodha-kshemkalyani": [{"improvement": "1"}, {"improvement": "2"}, {"improvement": "3"}],
+    "lodha-kshemkalyani": [{"improvement": "1"}, {"improvement": "2"}, {"improvement": "1+2+3"}],
     "sanders": [{"structure": "maekawa"}],
 }
 """Those that bring rules of their own."""
@@ -61,6 +61,12 @@ def small(name: str) -> Iterator[Setting]:
         yield setting(CATALOGUE[name], nodes, requests, 1, channels)
 
 
+def lossy(name: str) -> Iterator[Setting]:
+    """With faults that end something; those that repeat something are searched without declarations."""
+    for faults in ({"loss": True}, {"crashes": 1}, {"crashes": 1, "restart": "snapshot"}):
+        yield setting(CATALOGUE[name], 2, 1, **faults)
+
+
 def long(name: str) -> Iterator[Setting]:
     for options in ({}, *OPTIONS.get(name, []), *LONG_ONLY.get(name, [])):
         for n in (2, 3):
@@ -85,7 +91,7 @@ def test_what_is_declared_is_so(name: str, request: pytest.FixtureRequest) -> No
     The code that has passed all this is the code that is written down."""
     process = CATALOGUE[name].process
     assert ("early" in declared(process)) == (name in HURRIED)
-    for what in small(name):
+    for what in (*small(name), *lossy(name)):
         assert next(differences(what), None) is None
     for what in long(name):
         for steps, ahead in ((1000, 0), (200, 1000)):

@@ -42,10 +42,10 @@ def start(line: str, cwd: Path) -> subprocess.Popen[str]:
     )
 
 
-def busy(process: int) -> bool:
+def busy(process: int, seconds: float) -> bool:
     """It has used up more time than it takes to start: it is at work."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12]) > 1.2 * os.sysconf("SC_CLK_TCK")
+    return int(fields[11]) + int(fields[12]) > seconds * os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_ctrl_c_ends_a_command_with_one_line(line: str, processes: int, tmp_path
     try:
         until(lambda: len(group(process.pid)) >= processes, f"{processes} processes run")
         if processes == 1:
-            until(lambda: busy(process.pid), "it is at work")
+            until(lambda: busy(process.pid, 1.2), "it is at work")
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
         _, complaint = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130, complaint
@@ -111,7 +111,7 @@ def test_the_demo_leaves_no_orphans(how: signal.Signals, tmp_path: Path) -> None
     """The signal goes to the parent alone, as from `kill`."""
     process = start("demo --nodes 3 --entries 1000000", tmp_path)
     try:
-        until(lambda: sum(busy(each) for each, _ in group(process.pid)) >= 3, "three nodes are at work")
+        until(lambda: sum(busy(each, 0.5) for each, _ in group(process.pid)) >= 4, "three nodes are at work")
         process.send_signal(how)
         _, complaint = process.communicate(timeout=PATIENCE)
         assert "Traceback" not in complaint

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 import soloist.lab.papers.bulgannawar_vaidya_claims as bv
+import soloist.lab.papers.bulgannawar_vaidya_decisions as bvd
 import soloist.lab.papers.lodha_kshemkalyani as lk
 import soloist.lab.papers.naimi_thiare as nt
 import soloist.lab.papers.suzuki_kasami as sk
@@ -282,11 +283,43 @@ def test_bulgannawar_and_vaidya_told_from_the_nearest_wrong(
     assert verdict(bv.claims(wrong(bulgannawar_vaidya())), number) == expected
 
 
+def decisions() -> bvd.Decisions:
+    labels = (bv.HEURISTIC, bv.RAYMOND)
+    messages = {label: dict.fromkeys(bvd.RATES, 10.0) for label in labels}
+    times = {label: dict.fromkeys(bvd.RATES, 1.0 + place) for place, label in enumerate(labels)}
+    return bvd.Decisions(
+        messages,
+        times,
+        dict.fromkeys(bvd.CASES, messages),
+        dict.fromkeys(bvd.CASES, times),
+        [point(-0.5)],
+        {"following": [point(0.5)], "asking": [point(-0.5)]},
+    )
+
+
+DECISIONS: list[tuple[int, dict[str, Any]]] = [
+    (18, {"other_messages": {key: {bv.RAYMOND: dict.fromkeys(bvd.RATES, 11.1)} for key in bvd.CASES}}),
+    (19, {"other_times": {"E = 1": {bv.HEURISTIC: dict.fromkeys(bvd.RATES, 3.0), bv.RAYMOND: dict.fromkeys(bvd.RATES, 2.0)}}}),
+    (20, {"without_inform": [point(0.1)]}),
+    (21, {"better_addressees": {"following": [point(0.5)], "asking": [point(0.1)]}}),
+]  # fmt: skip
+
+
+def test_the_decisions_of_bulgannawar_and_vaidya_are_reproduced() -> None:
+    assert {each.verdict for each in bvd.claims(decisions())} == {"reproduced"}
+
+
+@pytest.mark.parametrize(("number", "wrong"), DECISIONS)
+def test_their_decisions_are_told_from_the_nearest_wrong(number: int, wrong: dict[str, Any]) -> None:
+    assert verdict(bvd.claims(change(decisions(), **wrong)), number) == "not reproduced"
+
+
 def test_every_claim_of_a_paper_quotes_it() -> None:
     claims = [
         *sk.claims(suzuki_kasami()),
         *lk.claims(lodha_kshemkalyani()),
         *nt.claims(naimi_thiare()),
         *bv.claims(bulgannawar_vaidya()),
+        *bvd.claims(decisions()),
     ]
     assert all(each.quote and each.where and each.against for each in claims)

@@ -13,7 +13,13 @@ import pytest
 from soloist.children import process_pool
 from soloist.cli import main
 from soloist.lab import Seeds
-from soloist.lab.papers import bulgannawar_vaidya, recovery, scale, survey
+from soloist.lab.papers import (
+    bulgannawar_vaidya,
+    bulgannawar_vaidya_decisions,
+    recovery,
+    scale,
+    survey,
+)
 from soloist.lab.report import Findings, Test, claim, markdown_table
 from soloist.lab.reproduce import PAPERS
 from soloist.lab.workbench import Workbench
@@ -36,6 +42,8 @@ def small_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovery, "ANSWERS", (0.5, 3.1))
     monkeypatch.setattr(recovery, "ENTRIES", 25)
     monkeypatch.setattr(bulgannawar_vaidya, "LAMBDAS", (0.001, 0.1, 1.0, 10.0))
+    monkeypatch.setattr(bulgannawar_vaidya_decisions, "RATES", (0.001, 1.0))
+    monkeypatch.setattr(bulgannawar_vaidya_decisions, "NUS", (0, 2))
     rows = [msgspec.structs.replace(row, sizes=tuple(n for n in row.sizes if n <= 16)) for row in survey.ROWS]
     monkeypatch.setattr(survey, "ROWS", rows)
 

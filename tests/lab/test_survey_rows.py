@@ -11,6 +11,7 @@ import pytest
 
 import soloist.lab.papers.survey_rows as survey
 from soloist.lab.papers.survey import in_turn
+from soloist.lab.papers.survey_growth import growth
 from soloist.lab.papers.survey_judges import Seen
 from soloist.sim.statistics import Estimate
 
@@ -37,6 +38,7 @@ EACH: dict[str, Callable[[int], float]] = {
     "ricart-agrawala": lambda n: 2 * (n - 1),
     "sanders (ricart-agrawala)": lambda n: 2 * (n - 1),
 }
+TRIANGULAR = "mizuno-neilsen-rao (modified-grid)"
 GROWING = ("mizuno-neilsen-rao (tree)", "naimi-trehel", "agrawal-el-abbadi", "raymond-tree (tree)")
 
 
@@ -141,10 +143,36 @@ def test_three_roots_are_told_from_two_and_four() -> None:
         assert judged(label, each_costs(lambda n, times=times: [times * sqrt(n)])) == [right, right]
 
 
+def test_the_modified_grid_is_told_from_one_message_more_or_less() -> None:
+    for off, right in ((0, [True, True]), (1, [False, True]), (-1, [True, False])):
+        costs: Any = {n: [2 * (survey.triangle_side(n) - 1) + off] for n in survey.TRIANGLES}
+        assert judged(TRIANGULAR, Seen(alone=costs, heavy=costs)) == right
+
+
+ORDERS: dict[str, Callable[[int], float]] = {
+    "1": lambda n: 3 - 2 / n,
+    "log N": lambda n: 3 * log2(n) + 1,
+    "sqrt N": lambda n: 3 * sqrt(n) - 1,
+    "N": lambda n: 2 * n + 1,
+    "N²": lambda n: (n - 1) ** 2,
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_an_order_of_growth_is_told_from_the_others(order: str) -> None:
+    """At the sizes that are measured; with two of them nothing is said."""
+    row = next(row for row in survey.ROWS if row.order == order)
+    for name, cost in ORDERS.items():
+        costs: Any = {n: [cost(n)] for n in (7, 13, 31)}
+        found = growth(row, Seen(alone=costs))
+        assert (found.order, found.agrees) == (name, name == order)
+    assert growth(row, Seen(alone={7: [7], 13: [13]})).agrees is None
+
+
 def test_every_row_of_the_survey_is_put_to_the_test() -> None:
     tried = {*EACH, *ENDS, *MOST, *GROWING, "mizuno-neilsen-rao (plane)", "srimani-reddy"}
     tried |= {"singhal-heuristic", "singhal-dynamic", "raynal", "raynal-inform"}
-    tried |= {"suzuki-kasami-bounded (5)", "mishra-srimani (5)"}
+    tried |= {"suzuki-kasami-bounded (5)", "mishra-srimani (5)", TRIANGULAR}
     assert {row.label for row in survey.ROWS} == tried
 
 

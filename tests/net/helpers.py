@@ -16,7 +16,7 @@ import msgspec
 
 from soloist.net import LockError, Node
 from soloist.net.sync import new_loop
-from soloist.testing import Report, Witness, eventually
+from soloist.testing import Statement, Witness, eventually
 from soloist.testing.waiting import PATIENCE
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ class Exclusion:
         self.witness = Witness(remember=True)
 
     def enter(self, fence: int, owner: str = "") -> None:
-        self.witness.hear(Report("enter", "lock", self.most, owner, fence))
+        self.witness.hear(Statement("enter", "lock", self.most, owner, fence))
         assert not self.witness.problems()
 
     def leave(self) -> None:

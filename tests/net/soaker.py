@@ -19,7 +19,7 @@ import time
 from typing import Any, Literal
 
 from soloist.net import AcquireTimeout, Node, SyncNode
-from soloist.testing import BlockingTestimony, Report
+from soloist.testing import BlockingTestimony, Statement
 
 SEMAPHORES, PLACES = 20, 3
 Event = Literal["enter", "exit"]
@@ -35,7 +35,7 @@ class Link:
         self.testimony = BlockingTestimony(where)
 
     def tell(self, event: Event, name: str, fence: int, most: int) -> None:
-        self.testimony.give(Report(event, name, most, self.who, fence))
+        self.testimony.give(Statement(event, name, most, self.who, fence))
 
 
 class Figures:

@@ -11,6 +11,7 @@ import gc
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -18,9 +19,10 @@ from typing import Any
 import pytest
 
 from soloist.net import SyncNode
+from soloist.net.errand import Errand
 from soloist.net.sync_lock import Entered, SyncLock, SyncLocks
 from soloist.testing import ports
-from tests.net.helpers import LOOPS
+from tests.net.helpers import LOOPS, run
 
 SECONDS = 10.0
 
@@ -102,3 +104,26 @@ def left_by(node: SyncNode, thread: threading.Thread) -> list[str]:
         if not held or time.monotonic() > end:
             return held
         time.sleep(0)
+
+
+def test_an_errand_that_is_withdrawn_before_it_began_dies_in_the_loop() -> None:
+    """Not when garbage is collected: that may be in the main thread, and whatever is raised there is lost."""
+
+    async def main() -> bool:
+        async def work() -> None:
+            raise AssertionError
+
+        errand = Errand(work)
+        errand.begin()
+        assert errand._task
+        task = weakref.ref(errand._task)
+        errand.withdraw()
+        gc.disable()
+        try:
+            for _ in range(3):
+                await asyncio.sleep(0)
+            return task() is None
+        finally:
+            gc.enable()
+
+    assert run(main())

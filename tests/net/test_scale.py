@@ -16,7 +16,9 @@ KIBIBYTES_PER_NAME = 20
 """Most memory that an idle name may take at one node."""
 
 
-@pytest.mark.parametrize("algorithm", ["naimi-trehel", "suzuki-kasami", "maekawa"])
+@pytest.mark.parametrize(
+    "algorithm", ["naimi-trehel", "maekawa", pytest.param("suzuki-kasami", marks=pytest.mark.soak)]
+)
 def test_two_hundred_nodes_in_one_process(algorithm: str) -> None:
     """Without a lease: its renewals would need a thread for each, and tens of thousands of sockets."""
     names = [f"n{number:03}" for number in range(200)]
@@ -32,14 +34,15 @@ def test_two_hundred_nodes_in_one_process(algorithm: str) -> None:
     run(main(), 55)
 
 
-def test_thirty_processes_over_tcp() -> None:
-    with Workers([f"n{number:02}" for number in range(30)]) as workers:
+@pytest.mark.parametrize("processes", [12, pytest.param(30, marks=pytest.mark.soak)])
+def test_many_processes_over_tcp(processes: int) -> None:
+    with Workers([f"n{number:02}" for number in range(processes)]) as workers:
         workers.contend(Contend("shared", entries=10))
         seen = workers.findings()["shared"]
     assert not seen.problems
     assert seen.most_inside == 1
     assert set(seen.by_holder.values()) == {10}
-    assert len(seen.by_holder) == 30
+    assert len(seen.by_holder) == processes
 
 
 def memory_of_idle_names(names: int) -> float:

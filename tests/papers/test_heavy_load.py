@@ -17,7 +17,7 @@ def heavy(name: str, nodes: int) -> Result:
 
 @pytest.mark.parametrize("nodes", [5, 10, 30])
 def test_suzuki_kasami_costs_n(nodes: int) -> None:
-    """Suzuki and Kasami 1985, section 3: N-1 REQUESTs and one PRIVILEGE."""
+    """Suzuki and Kasami 1985, section 2: N-1 REQUESTs and one PRIVILEGE."""
     assert heavy("suzuki-kasami", nodes).messages_per_entry.mean == nodes
 
 

@@ -13,6 +13,7 @@ from soloist.core import UsageError
 from soloist.structures import information as info
 from soloist.structures import quorums as q
 from soloist.structures.planes import difference_set, order_for, prime_power
+from soloist.structures.trees import Tree
 
 SITES = st.integers(1, 40)
 ORDERS = [1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 16]
@@ -201,3 +202,45 @@ def test_a_structure_is_accepted_exactly_if_every_pair_is_kept_apart(n: int, dat
 def test_what_is_no_structure_is_refused(value: str, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         info.information(value, 2)
+
+
+# Weights, triangles and arbitrary trees.
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=12).filter(any))
+def test_any_two_groups_with_more_than_half_of_the_votes_meet(votes: list[int]) -> None:
+    weights = q.weights(votes, len(votes))
+    groups = q.weighted_majority(weights)
+    assert q.apart(groups.sets) is None
+    for i, group in enumerate(groups.sets):
+        assert 2 * sum(votes[j] for j in group) > sum(votes)
+        assert all(votes[j] for j in group)
+        assert i in group or not votes[i]
+
+
+@pytest.mark.parametrize("side", range(1, 9))
+def test_a_triangle_has_sets_as_long_as_its_side(side: int) -> None:
+    """N = m(m+1)/2: m is sqrt(2N) but for the rounding."""
+    n = side * (side + 1) // 2
+    assert {len(each) for each in q.triangle(n).sets} == {side}
+    assert side == round(sqrt(2 * n) - 0.5)
+
+
+@given(st.integers(2, 9), st.data())
+def test_quorums_of_any_tree_meet_whoever_is_thought_to_be_down(n: int, data: st.DataObject) -> None:
+    parents = [0, *(data.draw(st.integers(0, i - 1)) for i in range(1, n))]
+    shape = Tree(parents)
+    down = st.sets(st.integers(0, n - 1))
+    one, other = (
+        q.tree_quorum(n, data.draw(st.integers(0, n - 1)), failed, shape)
+        for failed in (data.draw(down), data.draw(down))
+    )
+    if one is not None and other is not None:
+        assert one & other
+
+
+def test_a_site_that_is_down_needs_a_path_below_each_of_its_children() -> None:
+    star = Tree([0, 0, 0, 0])
+    assert q.tree_quorum(4, 2, (), star) == {0, 2}
+    assert q.tree_quorum(4, 2, {0}, star) == {1, 2, 3}
+    assert q.tree_quorum(4, 2, {0, 3}, star) is None

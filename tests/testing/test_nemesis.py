@@ -6,6 +6,7 @@ Times are not judged here but by a benchmark: machines are busy.
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import pytest
@@ -58,6 +59,18 @@ def test_every_kind_of_cut() -> None:
 
 def test_slots_of_a_semaphore_and_two_versions_mixed() -> None:
     judged("abc", seed=5, kinds=["kill", "leave", "split"], **SEMAPHORE)
+
+
+def test_strangers_join_and_leave_or_are_killed() -> None:
+    """They contend like the others, and are judged like them."""
+    with Nemesis("abc", seed=6, lease=LEASE, kinds=["join"], every=(0.1, 0.2)) as nemesis:
+        found = nemesis.haunt(0.0, least=3)
+    assert not found.problems
+    assert set(found.errors) <= {"NoQuorum", "LockLost"}
+    assert any(tally.entries for tally in nemesis.dead)  # of all others nobody has ended
+    assert {"kill stranger", "stranger leaves"} == {
+        re.sub(r"\d", "", fault.what) for fault in found.faults if "joins" not in fault.what
+    }
 
 
 @pytest.mark.soak

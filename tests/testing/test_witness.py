@@ -8,7 +8,15 @@ from typing import Any
 
 import msgspec
 
-from soloist.testing import BlockingTestimony, Findings, Report, Testimony, Witness, WitnessServer, eventually
+from soloist.testing import (
+    BlockingTestimony,
+    Findings,
+    Statement,
+    Testimony,
+    Witness,
+    WitnessServer,
+    eventually,
+)
 from tests.net.helpers import run
 
 
@@ -16,7 +24,7 @@ def seen(*reports: tuple[Any, ...], capacity: int = 1) -> Findings:
     """What a witness says of events, holders, fences and places."""
     witness = Witness(remember=True)
     for event, holder, fence, *place in reports:
-        witness.hear(Report(event, "x", capacity, holder, fence, *place))
+        witness.hear(Statement(event, "x", capacity, holder, fence, *place))
     return witness.finding("x")
 
 
@@ -44,8 +52,8 @@ def test_who_leaves_must_have_entered() -> None:
 
 def test_all_must_mean_the_same_capacity() -> None:
     witness = Witness()
-    witness.hear(Report("enter", "x", 2, "a", 1))
-    witness.hear(Report("enter", "x", 3, "b", 2))
+    witness.hear(Statement("enter", "x", 2, "a", 1))
+    witness.hear(Statement("enter", "x", 3, "b", 2))
     assert witness.problems() == ["x: b takes 3 for its capacity, others 2"]
 
 
@@ -71,13 +79,13 @@ def test_a_hold_reported_as_lost_excuses_who_came_meanwhile_and_nothing_else() -
 
 def test_a_death_excuses_who_comes_after_it_and_nobody_before() -> None:
     witness = Witness()
-    dying = Report("enter", "x", 1, "a", 1)
+    dying = Statement("enter", "x", 1, "a", 1)
     witness.hear(dying)
-    witness.hear(Report("enter", "x", 1, "b", 2))
+    witness.hear(Statement("enter", "x", 1, "b", 2))
     witness.gone(dying)  # the news of it were under way
     assert not witness.problems()
     assert witness.finding("x").vanished == 1
-    witness.hear(overlapping := Report("enter", "x", 1, "c", 3))
+    witness.hear(overlapping := Statement("enter", "x", 1, "c", 3))
     witness.confirm()
     witness.gone(overlapping)
     assert witness.problems() == ["x: b, c are inside together"]
@@ -88,9 +96,9 @@ def test_holders_elsewhere_are_heard_and_their_deaths_noticed() -> None:
         server = WitnessServer()
         where = await server.start()
         a, b = await Testimony.to(where), await Testimony.to(where)
-        await a.give(Report("enter", "x", 1, "a", 1))
+        await a.give(Statement("enter", "x", 1, "a", 1))
         a.writer.transport.abort()
-        await b.give(entry := Report("enter", "x", 1, "b", 2))
+        await b.give(entry := Statement("enter", "x", 1, "b", 2))
         await eventually(lambda: server.witness.finding("x").vanished)
         assert not server.witness.problems()
         await b.give(msgspec.structs.replace(entry, event="exit"))
@@ -98,8 +106,8 @@ def test_holders_elsewhere_are_heard_and_their_deaths_noticed() -> None:
 
         def from_a_thread() -> None:
             line = BlockingTestimony(where)
-            line.give(Report("enter", "x", 1, "thread", 3))
-            line.give(Report("exit", "x", 1, "thread", 3))
+            line.give(Statement("enter", "x", 1, "thread", 3))
+            line.give(Statement("exit", "x", 1, "thread", 3))
             line.close()
 
         thread = threading.Thread(target=from_a_thread)
@@ -117,11 +125,11 @@ def test_two_holders_elsewhere_at_once_are_seen_even_if_one_dies_later() -> None
         server = WitnessServer()
         where = await server.start()
         a, b = await Testimony.to(where), await Testimony.to(where)
-        await a.give(Report("enter", "x", 1, "a", 1))
-        await b.give(Report("enter", "x", 1, "b", 2))
+        await a.give(Statement("enter", "x", 1, "a", 1))
+        await b.give(Statement("enter", "x", 1, "b", 2))
         for fence in range(1, 20):  # long enough for the news of a death to have arrived
-            await b.give(Report("enter", "y", 1, "b", fence))
-            await b.give(Report("exit", "y", 1, "b", fence))
+            await b.give(Statement("enter", "y", 1, "b", fence))
+            await b.give(Statement("exit", "y", 1, "b", fence))
         a.writer.transport.abort()
         await eventually(lambda: server.witness.finding("x").vanished)
         assert "x: a, b are inside together" in server.witness.problems()

@@ -35,6 +35,11 @@ STATES = {
     "breaks-three": 49_144,
     "breaks-unheard": 1_504,
     "deaf": 1_282,
+    "registered": 523_882,
+    "registered-silent": 173_242,
+    "registered-restarts": 3_984_028,
+    "delayed": 55_627,
+    "delayed-drift": 69_752,
 }
 
 
@@ -73,7 +78,7 @@ def test_the_command_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["views", "relay"], "unknown setting 'relay'; did you mean relayed or breaks?"),
+        (["views", "relay"], "unknown setting 'relay'; did you mean relayed or delayed or breaks?"),
         (["lamport", "relayed"], "only views, carry, drop have settings; leave out relayed"),
         (["lamport", "--all"], "only views, carry, drop have settings; leave out --all"),
     ],

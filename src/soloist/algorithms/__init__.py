@@ -1,4 +1,4 @@
-"""The catalogue: every algorithm, one line each; and apart from it, those that recover from failures."""
+"""The catalogue: every algorithm, one line each; and apart from it, those that recover from failures, and variants."""
 
 from __future__ import annotations
 
@@ -74,17 +74,26 @@ CATALOGUE = Catalogue(
 RECOVERY = Catalogue(
     (
         "agrawal-el-abbadi-recovery",
+        "helary-plouzeau-raynal-recovery",
+        "mishra-srimani-coordinator",
         "mishra-srimani-recovery",
         "naimi-trehel-recovery",
         "nishio-recovery",
         "raymond-tree-recovery",
+        "singhal-dynamic-recovery",
+        "singhal-heuristic-recovery",
     )
 )
 """Recovery as published, for the laboratory: to be simulated and checked. Real locks recover by `views`."""
 
+VARIANTS = Catalogue(("causal-order", "kakugawa-widening"))
+"""What papers describe as possible, for the laboratory too. Smaller variants are options of the algorithms themselves."""
+
 
 def find(name: str) -> Card:
     """The card of an algorithm for locks; an unknown name is answered with the nearest known ones."""
+    if name in VARIANTS:
+        raise UsageError(f"{name} is for `simulate`, `compare` and `check`, not for locks")
     if name in RECOVERY:
         raise UsageError(
             f"{name} is for `simulate`, `compare` and `check`; locks recover by themselves: take {name.rpartition('-')[0]}"
@@ -96,18 +105,17 @@ def find(name: str) -> Card:
 
 
 def find_any(name: str) -> Card:
-    """The card of any algorithm, those with recovery included."""
-    if name in RECOVERY:
-        return RECOVERY[name]
-    try:
-        return CATALOGUE[name]
-    except KeyError:
-        raise unknown("algorithm", name, (*CATALOGUE, *RECOVERY)) from None
+    """The card of any algorithm, those with recovery and the variants included."""
+    for room in (CATALOGUE, RECOVERY, VARIANTS):
+        if name in room:
+            return room[name]
+    raise unknown("algorithm", name, (*CATALOGUE, *RECOVERY, *VARIANTS))
 
 
 __all__ = [
     "CATALOGUE",
     "RECOVERY",
+    "VARIANTS",
     "Card",
     "Formula",
     "Option",

@@ -18,8 +18,8 @@ acquire       yes
 release                 yes
 on_grant      yes                                                yes
 on_inquire
-cede
-keeps         yes                                                yes
+cede                                                             yes
+keeps         yes
 give_back     yes
 on_request                                                       yes
 on_yield      yes                                                yes

@@ -7,6 +7,7 @@ read the cards, so a promise stands in one place only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf, nan
 from typing import Any, Literal
 
 import msgspec
@@ -44,6 +45,21 @@ def number(name: str, default: int, least: int, help: str) -> Option:
             raise UsageError(f"{name} must be a whole number, not {value!r}") from None
         if chosen < least:
             raise UsageError(f"{name} must be at least {least}, not {chosen}")
+        return chosen
+
+    return Option(name, default, help, build)
+
+
+def duration(name: str, default: float, help: str) -> Option:
+    """An option that is a time above 0, in the unit of the links' delays."""
+
+    def build(value: Any, n: int, k: int) -> float:
+        try:
+            chosen = float(value)
+        except ValueError:
+            chosen = nan
+        if not 0 < chosen < inf:
+            raise UsageError(f"{name} must be a time above 0, such as {default:g}, not {value!r}")
         return chosen
 
     return Option(name, default, help, build)

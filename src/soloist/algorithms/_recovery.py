@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from soloist.algorithms._card import Formula, Option
-from soloist.core import UsageError
+from soloist.algorithms._card import Formula, Option, duration
 
 
 def time(name: str, default: float, help: str) -> Option:
     """An option that is a time above 0."""
-
-    def build(value: Any, n: int, k: int) -> float:
-        try:
-            chosen = float(value)
-        except ValueError:
-            chosen = math.nan
-        if not 0 < chosen < math.inf:
-            raise UsageError(f"{name} must be a time above 0, such as {default:g}, not {value!r}")
-        return chosen
-
-    return Option(name, default, f"{help} (time units; the default is for delays of at most 0.001)", build)
+    return duration(name, default, f"{help} (time units; the default is for delays of at most 0.001)")
 
 
 def while_calm(text: str) -> Formula:

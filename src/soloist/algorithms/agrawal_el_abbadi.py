@@ -5,6 +5,9 @@ are asked if all are up, and never more than half of them. The arbitration is th
 `_arbiter`, the simplest of its kind: a site that is asked to give a permission back does so at once,
 unless it is inside.
 
+The survey says that it "can be generalized to arbitrary trees": a path in any tree (option topology), and for a node that is down
+one path below each of its children, however many there are. Two such sets meet, in whatever tree: in the root, or below a child.
+
 Text                  here
 relinquish            Release
 request queue         lock, queue: the head, when it has been granted, is kept apart
@@ -22,12 +25,14 @@ from soloist.algorithms._arbiter import Arbiter
 from soloist.algorithms._card import Card, Formula, Option, Size
 from soloist.core import Site, UsageError
 from soloist.structures.quorums import Quorums, quorums, tree
+from soloist.structures.trees import Tree
+from soloist.structures.trees import tree as tree_shape
 
 
 class AgrawalElAbbadi(Arbiter):
     @classmethod
-    def start(cls, me: Site, n: int, failed: Down, quorums: Quorums) -> AgrawalElAbbadi:
-        S = around(failed, quorums)[me]
+    def start(cls, me: Site, n: int, failed: Down, quorums: Quorums, topology: Tree) -> AgrawalElAbbadi:
+        S = around(failed, quorums, topology)[me]
         return cls(me=me, n=n, S=S, H=0, sn=0, got=set(), inq=set(), lock=None, queue=[], inquired=False)
 
 
@@ -51,10 +56,10 @@ def sites_down(value: Any, n: int, k: int) -> Down:
     return failed
 
 
-def around(failed: Down, quorums: Quorums) -> Quorums:
+def around(failed: Down, quorums: Quorums, topology: Tree) -> Quorums:
     """The quorums to use: of the tree, those around what is down; given ones as they are."""
     if quorums.name == "tree":
-        return tree(len(quorums), failed)
+        return tree(len(quorums), failed, topology)
     for i, each in enumerate(quorums.sets):
         if down := failed.intersection(each):
             raise UsageError(f"the quorum of site {i} needs site {min(down)}, which is down")
@@ -63,7 +68,7 @@ def around(failed: Down, quorums: Quorums) -> Quorums:
 
 def others(size: Size) -> list[int]:
     """|S_i - {i}| for each site."""
-    return around(size.options["failed"], size.options["quorums"]).others
+    return around(size.options["failed"], size.options["quorums"], size.options["topology"]).others
 
 
 CARD = Card(
@@ -80,11 +85,20 @@ CARD = Card(
     light=Formula("3(K-1)", lambda s: 3 * sum(others(s)) / s.n),
     fairness="no-starvation",
     tolerates="sites that are known to be down (option failed), but not the crash of one that holds permissions",
-    structure="binary tree",
+    structure="binary tree, or any other",
     options=(
         Option("failed", "", "sites that are down, like 1,4: nobody asks them", sites_down),
         Option(
-            "quorums", "tree", "tree, or any other: grid, plane, majority, or sets like 0+1,1+2,2+0", quorums
+            "quorums",
+            "tree",
+            "tree, or any other: grid, plane, majority, triangle, or sets like 0+1,1+2,2+0",
+            quorums,
+        ),
+        Option(
+            "topology",
+            "tree",
+            "of which tree: tree (balanced binary), line, star, random, or edges like 0-1,0-2",
+            tree_shape,
         ),
     ),
 )

@@ -10,6 +10,8 @@ token-queue, with tags    tq           (valid with the token) sites to visit nex
                                        request for another token into one for this token, if somebody did
 (last seen token)         seen         the token that was here last, or that an INFORM told of last
 nu                        inform       how many sites to INFORM when a token is left idle
+(destination of INFORM)   whom, heard  random; following: the next sites, cyclically; asking: those whose requests came by here last,
+                                       which are remembered in `heard`, the last first
 
 Where text and code of section 2 differ, this follows the code; the node-queue is emptied when it has gone into
 the token-queue, which neither says. An INFORM only suggests a token to ask for. As printed it sets a
@@ -51,6 +53,8 @@ class Inform(Message, frozen=True):
 class BulgannawarVaidya(Process):
     last_seen: bool
     inform: int
+    whom: str
+    heard: list[Site]
     token: int | None
     wait: int | None
     pointer: list[Site]
@@ -59,12 +63,14 @@ class BulgannawarVaidya(Process):
     seen: int
 
     @classmethod
-    def start(cls, me: Site, n: int, k: int, token: str, inform: int) -> BulgannawarVaidya:
+    def start(cls, me: Site, n: int, k: int, token: str, inform: int, whom: str) -> BulgannawarVaidya:
         return cls(
             me=me,
             n=n,
             last_seen=token == "last-seen",
             inform=inform,
+            whom=whom,
+            heard=[],
             token=me if me < k else None,
             wait=None,
             pointer=list(range(k)),
@@ -87,13 +93,22 @@ class BulgannawarVaidya(Process):
             first = self.tq[0][0]
             self.pass_token(first, unmodified[-1] if unmodified else first)
             return
-        others = list(self.others)
+        others = self.preferred()
         for _ in range(min(self.inform, len(others))):
-            others.remove(j := self.choose(others))
+            others.remove(j := self.choose(others) if self.whom == "random" else others[0])
             self.send(j, Inform(self.me, self.token))
+
+    def preferred(self) -> list[Site]:
+        """Whom to INFORM, those first that it may help most."""
+        if self.whom == "random":
+            return list(self.others)
+        following = [*self.others[self.me :], *self.others[: self.me]]
+        return [*self.heard, *(j for j in following if j not in self.heard)]
 
     @on(Request)
     def on_request(self, j: Site, m: Request) -> None:
+        if self.whom == "asking":
+            self.heard = [m.Y, *(i for i in self.heard if i != m.Y)][: self.inform]
         if self.token is not None:
             self.tq.append((m.Y, None if self.token == m.t else self.me))
             if self.phase is not INSIDE:
@@ -164,5 +179,10 @@ CARD = Card(
     options=(
         choice("token", ("random", "last-seen"), "which token to ask for"),
         number("inform", 0, 0, "how many sites to tell of an idle token (the paper's nu)"),
+        choice(
+            "whom",
+            ("random", "following", "asking"),
+            "which: any, the next ones, or those that asked here last",
+        ),
     ),
 )

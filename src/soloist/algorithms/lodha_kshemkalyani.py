@@ -20,21 +20,21 @@ Fig. 2 is in `_lodha_kshemkalyani_fig_2`. Here are the improvements of section 5
 1  One REPLY, to the first of the deferred requests, which then has to answer the others. A request listed
    in the delegator's next REQUEST still waits for that answer: the REQUEST does not count as one.
 2  Deferred requests are kept until the site asks again: its REQUEST answers them, and they answer it. Where
-   the paper lets it know that it will ask soon, here it waits for a moment.
+   the paper lets it know that it will ask soon, here it waits for a moment (option `soon`).
 3  REPLY and FLUSH carry H too.
+
+They can be combined. With 1 and 2 a site keeps what was asked of itself, but delegates at once what it has to answer for others, since its own
+REQUEST does not speak for them; and what it has kept in vain it delegates as well.
 """
 
 from __future__ import annotations
 
-from soloist.algorithms._card import Card, Formula, Size, choice
+from soloist.algorithms._card import Card, Formula, Size, choice, duration
 from soloist.algorithms._lodha_kshemkalyani_fig_2 import Flush, LodhaKshemkalyani, Reply, ReqID, Request
 from soloist.core import Message, Site, Stamp, on
 
 Obligation = tuple[ReqID, tuple[Site, ...]]
 """A request that still has to be answered, and on whose behalf."""
-
-SOON = 0.001
-"""Improvement 2: how long a site waits with its answers for a request of its own, in seconds."""
 
 
 class Delegation(Message, frozen=True):
@@ -51,6 +51,12 @@ class DelegatedRequest(Request, frozen=True):
     delegated: tuple[ReqID, ...]
 
 
+class NumberedDelegation(Delegation, frozen=True):
+    """The same with H."""
+
+    H: Stamp
+
+
 class NumberedReply(Reply, frozen=True):
     """REPLY(R) with H."""
 
@@ -64,22 +70,23 @@ class NumberedFlush(Flush, frozen=True):
 
 
 class Improved(LodhaKshemkalyani):
-    improvement: int
+    improvements: tuple[int, ...]
+    soon: float
     inherited: list[Obligation]
     delegated: list[ReqID]
     kept: list[ReqID]
 
     @classmethod
-    def start(cls, me: Site, n: int, improvement: str) -> Improved:
+    def start(cls, me: Site, n: int, improvement: str, soon: float) -> Improved:
         return cls(me=me, n=n, sn=0, H=0, RV=set(), LRQ=[], deferred=[], last=(0, me), done=(0, 0),
-                   improvement=int(improvement), inherited=[], delegated=[], kept=[])  # fmt: skip
+                   improvements=tuple(map(int, improvement.split("+"))), soon=soon, inherited=[], delegated=[], kept=[])  # fmt: skip
 
     def release(self) -> None:
-        if self.improvement == 1:
-            self.delegate()
-        if self.improvement == 2 and self.deferred:
+        if 2 in self.improvements and self.deferred:
             self.kept, self.deferred = self.deferred, []
-            self.set_timer("keep", SOON)
+            self.set_timer("keep", self.soon)
+        if 1 in self.improvements:
+            self.delegate()
         super().release()
 
     def delegate(self) -> None:
@@ -90,15 +97,22 @@ class Improved(LodhaKshemkalyani):
         if not owed:
             return
         (first, behalf), *rest = [(R, tuple(sorted(sites))) for R, sites in sorted(owed.items())]
-        self.send(first[1], Delegation(self.timestamp(), behalf, tuple(rest)))
+        answer = (self.timestamp(), behalf, tuple(rest))
+        numbered = 3 in self.improvements
+        self.send(first[1], NumberedDelegation(*answer, self.H) if numbered else Delegation(*answer))
         self.delegated = [R for R, sites in rest if self.me in sites]
         self.LRQ = [R for R in self.LRQ if first != R]
         self.deferred, self.inherited = [], []
 
     def timeout(self, name: str) -> None:
-        for _, j in self.kept:
-            self.reply(j)
-        self.kept = []
+        """It does not ask again."""
+        kept, self.kept = self.kept, []
+        if 1 in self.improvements:
+            self.deferred = kept
+            self.delegate()
+        else:
+            for _, j in kept:
+                self.reply(j)
 
     @on(Delegation)
     def on_delegation(self, j: Site, m: Delegation) -> None:
@@ -106,6 +120,11 @@ class Improved(LodhaKshemkalyani):
         self.drop(m.R)
         self.inherited += m.rest
         self.check_execute_cs()
+
+    @on(NumberedDelegation)
+    def on_numbered_delegation(self, j: Site, m: NumberedDelegation) -> None:
+        self.H = max(self.H, m.H)
+        self.on_delegation(j, m)
 
     @on(DelegatedRequest)
     def on_delegated_request(self, j: Site, m: DelegatedRequest) -> None:
@@ -137,10 +156,10 @@ class Improved(LodhaKshemkalyani):
             super().ask()
 
     def reply(self, j: Site) -> None:
-        self.send(j, NumberedReply(self.last, self.H) if self.improvement == 3 else Reply(self.last))
+        self.send(j, NumberedReply(self.last, self.H) if 3 in self.improvements else Reply(self.last))
 
     def flush(self, j: Site) -> None:
-        self.send(j, NumberedFlush(self.last, self.H) if self.improvement == 3 else Flush(self.last))
+        self.send(j, NumberedFlush(self.last, self.H) if 3 in self.improvements else Flush(self.last))
 
 
 def most(s: Size) -> float:
@@ -162,8 +181,9 @@ CARD = Card(
     options=(
         choice(
             "improvement",
-            ("0", "1", "2", "3"),
+            ("0", "1", "2", "3", "1+2", "1+3", "2+3", "1+2+3"),
             "of section 5: 1 delegate replies, 2 keep requests, 3 H on all",
         ),
+        duration("soon", 0.001, "improvement 2: how long a site that leaves waits for a request of its own"),
     ),
 )

@@ -103,5 +103,7 @@ CARD = Card(
     light=Formula("3(K-1)", lambda s: 3 * s.options["quorums"].mean_others),
     fairness="no-starvation",
     structure="quorums",
-    options=(Option("quorums", "grid", "grid, plane, majority, tree, or sets like 0+1,1+2,2+0", quorums),),
+    options=(
+        Option("quorums", "grid", "grid, plane, majority, triangle, tree, or sets like 0+1,1+2,2+0", quorums),
+    ),
 )

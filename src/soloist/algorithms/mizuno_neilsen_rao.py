@@ -167,5 +167,9 @@ CARD = Card(
     light=Formula("(1-1/N)(|R|+|A|-1) + forwards", light),
     fairness="no-starvation",
     structure="quorum agreement",
-    options=(Option("quorums", "grid", "grid, tree or plane: the request and acquired sets", agreement),),
+    options=(
+        Option(
+            "quorums", "grid", "grid, tree, plane or modified-grid: the request and acquired sets", agreement
+        ),
+    ),
 )

@@ -82,7 +82,7 @@ class NaimiTrehelRecovery(Process):
     def ask(self) -> None:
         self.send(self.last, Request(self.me, self.epoch))
         self.last = self.me
-        self.go("waiting", self.Twait)
+        self.go("waiting")
 
     def release(self) -> None:
         if self.next is not None:
@@ -118,13 +118,13 @@ class NaimiTrehelRecovery(Process):
 
     def timeout(self, name: str) -> None:
         if self.state == "waiting":
-            self.go("consulting", self.Telec)
+            self.go("consulting")
             self.multicast(self.others, Consult())
         elif self.state == "consulting":
-            self.go("query", self.Telec)
+            self.go("query")
             self.multicast(self.others, Query())
         elif self.state == "query":
-            self.go("candidate", self.Telec)
+            self.go("candidate")
             self.multicast(self.others, Election())
         elif self.state == "candidate":
             self.token = True
@@ -135,7 +135,7 @@ class NaimiTrehelRecovery(Process):
 
     def stop_observing(self) -> None:
         """Whoever was to be elected has not been heard of since."""
-        self.go("waiting", self.Twait) if self.phase is WAITING else self.go("idle")
+        self.go("waiting" if self.phase is WAITING else "idle")
 
     @on(Consult)
     def on_consult(self, j: Site, m: Consult) -> None:
@@ -145,7 +145,7 @@ class NaimiTrehelRecovery(Process):
     @on(Recorded)
     def on_recorded(self, j: Site, m: Recorded) -> None:
         if self.state == "consulting":
-            self.go("waiting", self.Twait)
+            self.go("waiting")
 
     @on(Query)
     def on_query(self, j: Site, m: Query) -> None:
@@ -159,7 +159,7 @@ class NaimiTrehelRecovery(Process):
         if self.token:
             self.answer()
         elif self.state != "candidate" or j < self.me:
-            self.go("observer", 4 * self.Telec)
+            self.go("observer")
 
     def answer(self) -> None:
         """The token is here: all start anew around it."""
@@ -181,9 +181,15 @@ class NaimiTrehelRecovery(Process):
         self.epoch, self.last, self.next, self.queries = epoch, root, None, set()
         self.go("idle")
 
-    def go(self, state: str, timer: float | None = None) -> None:
+    def go(self, state: str) -> None:
+        """Twait ends waiting, and Telec all that follows, unless something else does."""
         self.state = state
-        self.cancel_timer("T") if timer is None else self.set_timer("T", timer)
+        self.cancel_timer("Twait")
+        self.cancel_timer("Telec")
+        if state == "waiting":
+            self.set_timer("Twait", self.Twait)
+        elif state != "idle":
+            self.set_timer("Telec", 4 * self.Telec if state == "observer" else self.Telec)
 
 
 CARD = Card(

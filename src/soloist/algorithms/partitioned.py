@@ -12,34 +12,25 @@ those of the inner algorithm.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from soloist.algorithms._card import Card, Formula, Option, Size
-from soloist.core import Message, Outbox, Port, Process, Site, UsageError
+from soloist.algorithms._nested import Handlers, Nested, algorithm
+from soloist.core import Message, Port, Site, UsageError
 
 INNER = "naimi-trehel"
 
 
-class Partitioned(Process):
+class Partitioned(Nested):
     k: int
-    algorithm: str
-    inner: Any
-    """A process; as bytes, its snapshot."""
 
     @classmethod
     def start(cls, me: Site, n: int, k: int, inner: str) -> Partitioned:
         card = algorithm(inner)
         processes = card.start(card.size(len(range(me % k, n, k))))
         return cls(me=me, n=n, k=k, algorithm=inner, inner=processes[me // k])
-
-    def __post_init__(self) -> None:
-        if isinstance(self.inner, bytes):
-            self.inner = algorithm(self.algorithm).process.restore(self.inner)
-
-    def begin(self) -> None:
-        self.step(Port.begin)
 
     def acquire(self) -> None:
         self.step(Port.acquire)
@@ -50,39 +41,18 @@ class Partitioned(Process):
     def on_message(self, j: Site, m: Message) -> None:
         self.step(Port.deliver, j // self.k, m)
 
-    def timeout(self, name: str) -> None:
-        self.step(Port.timeout, name)
-
     def slot(self) -> int:
         return self.me % self.k
 
-    def step(self, event: Callable[..., Any], *details: Any) -> None:
-        """Let the inner process take a step, and do what it wants done."""
-        out = Outbox(self.out.choose)
-        for _, to, message, _ in event(Port(self.inner, out), *details):
-            self.multicast((j * self.k + self.me % self.k for j in to), message)
-        for _ in out.entered:
-            self.enter()
-        for _, name, delay in out.timers:
-            self.cancel_timer(name) if delay is None else self.set_timer(name, delay)
+    def send_for_inner(self, to: Iterable[Site], message: Message) -> None:
+        self.multicast((j * self.k + self.me % self.k for j in to), message)
 
-    def snapshot(self) -> bytes:
-        inner, self.inner = self.inner, self.inner.snapshot()
-        try:
-            return super().snapshot()
-        finally:
-            self.inner = inner
+    def inner_enters(self) -> None:
+        self.enter()
 
     def fields(self) -> dict[str, Any]:
         own: dict[str, Any] = self.inner.fields()
         return own
-
-
-class Handlers:
-    """A process handles whatever its inner process handles; the class, what it does by default."""
-
-    def __get__(self, process: Partitioned | None, kind: type[Partitioned]) -> dict[type[Message], Any]:
-        return forwards(process.algorithm if process else INNER)
 
 
 @cache
@@ -90,14 +60,7 @@ def forwards(name: str) -> dict[type[Message], Any]:
     return dict.fromkeys(algorithm(name).process.handlers, Partitioned.on_message)
 
 
-Partitioned.handlers = Handlers()  # type: ignore[assignment]
-
-
-@cache
-def algorithm(name: str) -> Card:
-    from soloist.algorithms import find  # the catalogue that this module is itself a part of
-
-    return find(name)
+Partitioned.handlers = Handlers(INNER, forwards)  # type: ignore[assignment]
 
 
 def inner(value: Any, n: int, k: int) -> str:

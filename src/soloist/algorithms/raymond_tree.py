@@ -5,11 +5,15 @@ HOLDER         holder     neighbour in whose direction the token is; this site i
 USING          phase is INSIDE
 REQUEST_Q      q          neighbours that asked, and this site; first come, first served
 ASKED          asked      a REQUEST of this site is on its way to the holder
+(piggyback)    piggyback  a REQUEST that would follow the PRIVILEGE goes with it, as one message
+
+The survey only names the last ("a piggyback strategy could be used"). The pair is the two messages one after the other, and nothing
+else: whoever gets it has the token and one more in its queue.
 """
 
 from __future__ import annotations
 
-from soloist.algorithms._card import Card, Formula, Option
+from soloist.algorithms._card import Card, Formula, Option, choice
 from soloist.core import INSIDE, Message, Process, Site, on
 from soloist.structures.trees import Tree, tree
 
@@ -22,14 +26,19 @@ class Privilege(Message, frozen=True):
     """PRIVILEGE: the token."""
 
 
+class PrivilegeAndRequest(Message, frozen=True):
+    """PRIVILEGE, and with it the REQUEST of a sender in whose queue others wait."""
+
+
 class RaymondTree(Process):
     holder: Site
     asked: bool
     q: list[Site]
+    piggyback: bool = False
 
     @classmethod
-    def start(cls, me: Site, n: int, topology: Tree) -> RaymondTree:
-        return cls(me=me, n=n, holder=topology.parent[me], asked=False, q=[])
+    def start(cls, me: Site, n: int, topology: Tree, piggyback: str) -> RaymondTree:
+        return cls(me=me, n=n, holder=topology.parent[me], asked=False, q=[], piggyback=piggyback == "yes")
 
     def acquire(self) -> None:
         self.q.append(self.me)
@@ -52,6 +61,11 @@ class RaymondTree(Process):
         self.assign_privilege()
         self.make_request()
 
+    @on(PrivilegeAndRequest)
+    def on_privilege_and_request(self, j: Site, m: PrivilegeAndRequest) -> None:
+        self.q.append(j)
+        self.on_privilege(j, Privilege())
+
     def assign_privilege(self) -> None:
         """The idle token goes to the head of the queue: in, or one edge on."""
         if self.holder == self.me and self.phase is not INSIDE and self.q:
@@ -59,6 +73,9 @@ class RaymondTree(Process):
             self.asked = False
             if self.holder == self.me:
                 self.enter()
+            elif self.piggyback and self.q:
+                self.send(self.holder, PrivilegeAndRequest())
+                self.asked = True
             else:
                 self.send(self.holder, Privilege())
 
@@ -84,5 +101,6 @@ CARD = Card(
     structure="tree",
     options=(
         Option("topology", "tree", "line, star, tree (balanced binary), random, or edges like 0-1,0-2", tree),
+        choice("piggyback", ("no", "yes"), "whether a request that would follow the token goes with it"),
     ),
 )

@@ -11,7 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 from soloist.core import unknown
-from soloist.net.engine import instance, outgoing, switchboard
+from soloist.net.engine import instance, outgoing, switchboard, turns
 from soloist.net.engine.turns import Turns
 
 PARTS = {
@@ -19,6 +19,7 @@ PARTS = {
     "summons": "whom a message lets in goes on at once, not in the next turn",
     "aside": "a process that hands a lock over lets the other one run",
     "listening": "who takes a contended lock again looks first whether a peer wants it",
+    "seldom": "who takes a lock that no peer has wanted lately does not look each time",
     "shortcut": "nodes of one user on one host talk through Unix sockets",
 }
 
@@ -47,4 +48,5 @@ _REPLACED: dict[str, list[tuple[Any, str, Any]]] = {
     "summons": [(Turns, "rouse_now", Turns.rouse_soon)],
     "aside": [(Turns, "step_aside", lambda self, since: None)],
     "listening": [(instance, "CONTENDED", 0)],
+    "seldom": [(turns, "LOOK_SECONDS", 0.0)],
 }

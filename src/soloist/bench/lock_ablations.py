@@ -38,6 +38,8 @@ class Worth(msgspec.Struct, frozen=True):
     pair: Ratio
     entries: Ratio
     hand_off: Ratio
+    longest_run: float
+    """Entries of one process in a row while the others wanted in, too: the median of the rounds, not a multiple."""
 
 
 def measure(
@@ -67,6 +69,7 @@ def _worth(part: str, pairs: Sequence[tuple[Measurement, Measurement]]) -> Worth
         _ratio(pairs, lambda row: row.pair_us),
         _ratio(pairs, lambda row: row.contended[0].entries_per_second if row.contended else None),
         _ratio(pairs, lambda row: row.hand_off_p50_us),
+        median(row.contended[0].longest_run for _, row in pairs if row.contended),
     )
 
 
@@ -81,5 +84,7 @@ def _ratio(
 
 
 def table(worths: Sequence[Worth]) -> Table:
-    columns = ("without", ">pair", ">entries/s", ">hand-off")
-    return columns, [(w.part, str(w.pair), str(w.entries), str(w.hand_off)) for w in worths]
+    columns = ("without", ">pair", ">entries/s", ">hand-off", ">longest run")
+    return columns, [
+        (w.part, str(w.pair), str(w.entries), str(w.hand_off), f"{w.longest_run:g}") for w in worths
+    ]

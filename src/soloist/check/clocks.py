@@ -157,7 +157,7 @@ class Clocks:
         process = library.process(local.process)
         recount(process, reading(scales))
         inbox = self.model.mail.arrange(tuple(self.item(item, scales) for item in local.inbox))
-        return self.model.mail.settle(local._replace(process=library.process_number(process), inbox=inbox))
+        return self.model.mail.as_seen(local._replace(process=library.process_number(process), inbox=inbox))
 
 
 def numbers(field: Field, value: Any, owner: Site) -> list[Value]:

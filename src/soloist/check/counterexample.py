@@ -85,7 +85,7 @@ def walk(space: Space, states: list[int]) -> Walk:
             (
                 (action, target)
                 for action, target in model.actions(here)
-                if space.settled(space.recognise(model, target)) == wanted
+                if space.hurried(space.recognise(model, target)) == wanted
             ),
             None,
         )

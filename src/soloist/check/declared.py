@@ -3,7 +3,8 @@
 Three reductions rely on declarations: `values` on `settled`, `settled_mail` and `void`, `clocks` on the types of fields
 and `counts`, `early` on the function of that name. A declaration that is not so hides errors. It counts only for exactly
 the code that the tests have proved it for (`tests/check/test_proved.py` writes `proved.json`): a class that differs in a
-single token, a subclass that inherits it, another declaration, or code whose source cannot be read is searched without.
+single token, a subclass that inherits it, another declaration, or code whose source cannot be read is searched without;
+and so is every class where a message may come twice or a site may begin anew: there declarations are not so.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def declared(kind: type[Process]) -> frozenset[str]:
     return frozenset(name for name, given in relied_on.items() if given)
 
 
-def withheld(kind: type[Process]) -> frozenset[str]:
-    """The reductions that a search of this class has to do without."""
+def withheld(kind: type[Process], repeats: bool = False) -> frozenset[str]:
+    """The reductions that a search of this class has to do without. What happens once may happen again (`repeats`): a site
+    that begins anew counts from the start, and a message that comes twice finds what was not to be read any more."""
     relied_on = declared(kind)
-    return frozenset() if not relied_on or is_proved(kind) else relied_on
+    return frozenset() if not relied_on or (not repeats and is_proved(kind)) else relied_on

@@ -93,7 +93,7 @@ class Reading:
     def _uses(self, node: ast.AST, names: Mapping[str, Any], closures: Mapping[str, Any]) -> list[str]:
         """What the names in a text stand for, as far as they are not its own."""
         found = []
-        for path in sorted(set(_paths(node))):
+        for path in _paths(node):
             name, *rest = path
             if name in closures or name in names:
                 value = closures[name] if name in closures else names[name]
@@ -257,16 +257,23 @@ def _line(node: Definition) -> int:
     return min(each.lineno for each in (node, *decorators))
 
 
-# Syntax trees.
+# Syntax trees. What has been parsed is not changed any more, so each is read once.
 
 
+@lru_cache(maxsize=4096)
 def _dump(node: ast.AST) -> str:
     if any(isinstance(each, ast.Import | ast.ImportFrom) for each in ast.walk(node)):
         raise Unreadable("an import inside is not followed")
     return dump(node)
 
 
-def _paths(node: ast.AST) -> Iterator[tuple[str, ...]]:
+@lru_cache(maxsize=4096)
+def _paths(node: ast.AST) -> list[tuple[str, ...]]:
+    """The names in a text, in order."""
+    return sorted(set(_lookups(node)))
+
+
+def _lookups(node: ast.AST) -> Iterator[tuple[str, ...]]:
     """The names in a text, each with the attributes that are looked up in it: `maekawa.Maekawa.grant`."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name):

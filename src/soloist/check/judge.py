@@ -29,7 +29,7 @@ from soloist.check.passes import MAIN, Assignment, Companion, can_run_beside, fo
 from soloist.check.properties.error import Error
 from soloist.check.reductions import REDUCTIONS, chosen
 from soloist.check.report import Report, Vacuity, WorstCase
-from soloist.check.setting import UNBOUNDED, setting
+from soloist.check.setting import ALL, UNBOUNDED, setting
 from soloist.check.start import WrongStart
 from soloist.check.worst import MEASURES, worst
 from soloist.core import Phase, unknown
@@ -59,7 +59,7 @@ def check(
 ) -> Report:
     """Prove an algorithm for a small system, or find the shortest way in which it fails.
 
-    `network` may say loss, duplicate, faults, crashes, restart and timeouts: see `Setting`.
+    `network` may say loss, duplicate, faults, crashes, restart, timeouts, slow and last: see `Setting`.
     """
     if worst is not None and worst not in MEASURES:
         raise unknown("measure", worst, MEASURES)
@@ -132,6 +132,7 @@ class Judge:
 
     def _main(self) -> Graph:
         graph = self.assignment.main(self._look_up)
+        check_timers(graph)
         reordered = graph.space.receiver or graph.space.early
         if graph.complete and reordered and in_order(graph) is None:
             # A run that never ends might put off for ever what these reductions take later.
@@ -217,12 +218,15 @@ class Judge:
 def blank(assignment: Assignment) -> Report:
     """A report that nothing has been found for yet."""
     what = assignment.setting
-    left_out = withheld(what.card.process)
+    left_out = withheld(what.card.process, what.repeats)
     faults = {name: getattr(what, name) for name in ("loss", "duplicate", "crashes") if getattr(what, name)}
     if what.faults != UNBOUNDED:
         faults["faults"] = what.faults
     if what.timeouts != UNBOUNDED:
         faults["timeouts"] = what.timeouts
+    for name in ("slow", "last"):
+        if timers := getattr(what, name):
+            faults[name] = ",".join(timers)
     if what.crashes:
         faults["restart"] = what.restart
     return Report(
@@ -244,6 +248,15 @@ def blank(assignment: Assignment) -> Report:
         network=faults,
         options={name: str(value) for name, value in what.size.options.items()},
     )
+
+
+def check_timers(graph: Graph) -> None:
+    """A name that is given for a timer must be one that somebody sets, or could: options have the names of their timers."""
+    model = graph.space.model
+    named = {*model.setting.slow, *model.setting.last} - {ALL}
+    known = model.library.timers() | set(model.setting.size.options) if named else named
+    if strange := sorted(named - known):
+        raise unknown("timer", strange[0], known)
 
 
 def vacuity(graph: Graph) -> Vacuity:

@@ -171,6 +171,10 @@ class Library:
         """The kinds of message that some handler has been run on."""
         return {type(self.messages[e.message]) for _, e in self._outcomes if e.name == "deliver"}
 
+    def timers(self) -> set[str]:
+        """The timers that some step has set."""
+        return {name for each in self._outcomes.values() for o in each for name, on in o.timers if on}
+
     def process(self, number: int) -> Process:
         """A fresh copy of a process, which the caller may change."""
         return self._decoder.decode(self.processes[number])

@@ -35,9 +35,9 @@ class Mail:
         """Mail for a site that is down is lost."""
         if not items or not local.alive:
             return local
-        return self.settle(local._replace(inbox=self.arrange(local.inbox + items)))
+        return self.as_seen(local._replace(inbox=self.arrange(local.inbox + items)))
 
-    def settle(self, local: Local) -> Local:
+    def as_seen(self, local: Local) -> Local:
         """The site with its mail as far as it can tell it apart."""
         if not local.inbox or not (self.library.settles_mail or self.drops):
             return local

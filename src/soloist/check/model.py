@@ -47,14 +47,14 @@ class Model:
         setting: Setting,
         history: History | None = None,
         canonical: bool = True,
-        settle: bool = False,
+        declared: bool = False,
     ) -> None:
         self.setting = setting
         self.n = setting.size.n
         self.history = history or History()
-        declared = declaration(setting.card.process) if settle else NOTHING
-        self.library = Library(setting.card.process, declared)
-        self.mail = Mail(setting, self.library, canonical, drops_mail(setting, declared, self.history))
+        declarations = declaration(setting.card.process) if declared else NOTHING
+        self.library = Library(setting.card.process, declarations)
+        self.mail = Mail(setting, self.library, canonical, drops_mail(setting, declarations, self.history))
         self.phase_bits = (1 << 2 * self.n) - 1
         self.shifts = [COUNTS + 2 * self.n + BITS * index for index in range(self.n + 1)]
         self.parts = [Part(self.shifts[i], partial(self._weigh, i)) for i in range(self.n)]

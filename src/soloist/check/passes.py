@@ -103,7 +103,7 @@ class Assignment(msgspec.Struct, frozen=True):
         orderly = self._endless(Asking(patient=True, lively=LIVELY), watch)
         if orderly.broken or orderly.search.cut == "interrupted":
             return orderly
-        if withheld(self.setting.card.process):
+        if withheld(self.setting.card.process, self.setting.repeats):
             return self._relying(watch) or first
         return first if orderly.cut else orderly
 
@@ -121,7 +121,7 @@ class Assignment(msgspec.Struct, frozen=True):
         """Whether requests are numbered site by site, so that a third site may be told of them late: they pile up."""
         process = self.setting.card.process
         numbered = has_counters(process) and any(counter.per_site for counter in counters(process))
-        return numbered and self.setting.size.n > 2 and (trust or not withheld(process))
+        return numbered and self.setting.size.n > 2 and (trust or not withheld(process, self.setting.repeats))
 
     def _endless(self, asking: Asking, watch: Watcher | None, trust: bool = False) -> Finding:
         setting = msgspec.structs.replace(

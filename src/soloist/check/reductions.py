@@ -21,8 +21,8 @@ early      Partial-order reduction too, under the same conditions: a message who
            is received at once, and the states in between are not kept. Which messages these are
            is declared (`Declaration.early`).
 
-What is declared about an algorithm counts only for the code that it was proved for: see `declared`. Of any other class
-`values`, `clocks` and `early` are left out as far as they rely on a declaration.
+What is declared about an algorithm counts only for the code that it was proved for, and where no message comes twice
+and no site begins anew: see `declared`. Elsewhere `values`, `clocks` and `early` are left out as far as they rely on a declaration.
 """
 
 from __future__ import annotations
@@ -65,14 +65,16 @@ class Space:
         trust: bool = False,
     ) -> None:
         self.setting = setting
-        self.withheld = frozenset() if trust else withheld(setting.card.process)
+        self.withheld = frozenset() if trust else withheld(setting.card.process, setting.repeats)
         self.reductions = chosen(reductions) - self.withheld
         self.history = history
         self.model = Model(setting, history, "messages" in self.reductions, "values" in self.reductions)
         self.clocks = Clocks(self.model) if "clocks" in self.reductions and counts(setting) else None
         self.receiver = Receiver(self.model) if "receiver" in self.reductions and orderly(setting) else None
         self.early = Early(self.model) if "early" in self.reductions and hurries(setting) else None
-        self.initial = self.settled(self.normal(self.model.initial))
+        self._recognised: dict[Model, list[dict[int, Thing]]] = {}
+        """For each other model, part and number: what it is here."""
+        self.initial = self.hurried(self.normal(self.model.initial))
         reduced = self.clocks or self.receiver or self.early
         self.targets = self._targets if reduced else self.model.targets
         """From a state to those that follow; several steps may lead to the same one."""
@@ -80,7 +82,7 @@ class Space:
     def normal(self, state: int) -> int:
         return self.clocks.normal(state) if self.clocks else state
 
-    def settled(self, state: int) -> int:
+    def hurried(self, state: int) -> int:
         """The state once all has arrived that may as well arrive now."""
         while self.early and (step := self.early.step(state)) is not None:
             state = self.normal(step[1])
@@ -92,20 +94,27 @@ class Space:
         if self.clocks:
             normal = self.clocks.normal
             targets = [normal(target) for target in targets]
-        return [self.settled(target) for target in targets] if self.early else targets
+        return [self.hurried(target) for target in targets] if self.early else targets
 
     def actions(self, state: int) -> list[tuple[Action, int]]:
         """The same steps in the same order, with the action of each."""
         alone = self.receiver.alone(state) if self.receiver else None
         return [
-            (action, self.settled(self.normal(target)))
+            (action, self.hurried(self.normal(target)))
             for action, target in self.model.actions(state)
             if alone is None or action.site == alone
         ]
 
     def recognise(self, other: Model, state: int) -> int:
-        """A state of another model of the same setting, as it appears here (before it is `settled`)."""
-        return self.normal(self.model.pack([self._translate(other, thing) for thing in other.things(state)]))
+        """A state of another model of the same setting, as it appears here (before it is `hurried`)."""
+        known = self._recognised.setdefault(other, [{} for _ in other.parts])
+        things = []
+        for index, number in enumerate(other.numbers(state)):
+            thing = known[index].get(number)
+            if thing is None:
+                thing = known[index][number] = self._translate(other, other.parts[index].things[number])
+            things.append(thing)
+        return self.normal(self.model.pack(things))
 
     def follow(self, item: Item, site: Site, target: int) -> Item | None:
         """What becomes of a message under way to a site that is not received in a step, given where the step leads
@@ -128,7 +137,7 @@ class Space:
         messages = other.library.messages
         inbox = tuple(i._replace(message=library.message_number(messages[i.message])) for i in thing.inbox)
         number = library.process_number(other.library.process(thing.process))
-        return self.model.mail.settle(thing._replace(process=number, inbox=self.model.mail.arrange(inbox)))
+        return self.model.mail.as_seen(thing._replace(process=number, inbox=self.model.mail.arrange(inbox)))
 
 
 def counts(setting: Setting) -> bool:

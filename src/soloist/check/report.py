@@ -139,8 +139,10 @@ def _facts(r: Report) -> list[str]:
         )
     facts.append(("reductions", ", ".join(r.reductions) or "none"))
     if r.withheld:
+        repeats = "duplicate" in r.network or r.network.get("restart") == "fresh"
+        where = "with such faults" if repeats else "for its code"
         facts.append(
-            ("not relied on", f"{', '.join(r.withheld)}: what the class declares is not proved for its code")
+            ("not relied on", f"{', '.join(r.withheld)}: what the class declares is not proved {where}")
         )
     if r.vacuity:
         facts.append(("reached", _vacuity(r.vacuity)))

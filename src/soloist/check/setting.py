@@ -16,6 +16,8 @@ Restart = Literal["never", "snapshot", "fresh"]
 UNBOUNDED = -1
 """So many requests that no run uses them up."""
 
+ALL = "all"
+"""In the place of names: every timer."""
 SITES_AT_MOST = 60
 FAULTS_AT_MOST = 1000
 
@@ -39,6 +41,11 @@ class Setting(msgspec.Struct, frozen=True):
     """What a crashed site comes back with: its state at the crash, or nothing but its name."""
     timeouts: int = UNBOUNDED
     """Most timers that run out in one run."""
+    slow: tuple[str, ...] = ()
+    """Timers that run out only when no message is under way; `ALL` for all of them."""
+    last: tuple[str, ...] = ()
+    """Timers that run out only when waiting is in vain: no message is under way, nobody is inside, and no other timer runs but
+    such ones."""
     patient: bool = False
     """A site asks again only when nothing it has sent is still under way (keeps some spaces finite)."""
 
@@ -49,7 +56,14 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def faulty(self) -> bool:
-        return self.loss or self.duplicate or self.crashes > 0 or self.timeouts != UNBOUNDED
+        timing = self.timeouts != UNBOUNDED or bool(self.slow or self.last)
+        return self.loss or self.duplicate or self.crashes > 0 or timing
+
+    @property
+    def repeats(self) -> bool:
+        """Whether something may happen again that happens once: a message comes twice, or a site begins anew."""
+        anew = self.crashes > 0 and self.restart == "fresh"
+        return anew or (self.duplicate and self.faults != 0)
 
     @property
     def bounded(self) -> bool:
@@ -58,6 +72,12 @@ class Setting(msgspec.Struct, frozen=True):
     @property
     def requesters(self) -> int:
         return sum(1 for rounds in self.rounds if rounds)
+
+    def is_slow(self, timer: str) -> bool:
+        return ALL in self.slow or timer in self.slow or self.is_last(timer)
+
+    def is_last(self, timer: str) -> bool:
+        return ALL in self.last or timer in self.last
 
     def unbounded(self) -> Setting:
         """The same system where whoever asks at all asks again and again."""

@@ -80,6 +80,8 @@ class Steps:
         for item in self.mail.deliverable(local):
             yield Event("deliver", item.sender, item.message), local.without(item)
         for name in local.timers:
+            if not self._outlasted(name, local):
+                continue
             timers = tuple(t for t in local.timers if t != name)
             yield Event("timeout", timer=name), local._replace(timers=timers)
 
@@ -99,7 +101,7 @@ class Steps:
 
     def _make(self, site: Site, number: int, after: Local, effects: Effects, action: Action) -> Move:
         part = self.parts[site]
-        after = self.mail.settle(after)
+        after = self.mail.as_seen(after)
         return part.values[part.number(after)] - part.values[number], effects, action
 
     # Changes to other parts of the state.
@@ -109,10 +111,14 @@ class Steps:
         served = outcome.process if outcome.entered and self.history.serves else -1
         overdue = before.idled >= self.setting.lively
         expires = event.name == "timeout" and self.setting.timeouts != UNBOUNDED
-        key = (site, outcome.sends, after.known, asks, outcome.entered, served, overdue, expires)
+        slow = event.timer if self.setting.is_slow(event.timer) else ""
+        key = (site, outcome.sends, after.known, asks, outcome.entered, served, overdue, expires, slow)
         effects = self._effects_of.get(key)
         if effects is None:
             changes = self._asking(site, overdue) if asks else []
+            if slow:
+                make = partial(self._if_outlasted, slow)
+                changes += [Change(to, ("quiet", slow), make) for to in range(self.n) if to != site]
             if expires:
                 changes.append(Change(self.n, "timeouts", partial(spend, budget="timeouts")))
             if outcome.entered:
@@ -160,6 +166,19 @@ class Steps:
             make = partial(unless_mail_from, site)
             changes += [Change(to, ("nothing from", site), make) for to in others]
         return changes
+
+    def _outlasted(self, timer: str, local: Local) -> bool:
+        """Whether a timer, here or elsewhere, may run out as far as this site is concerned."""
+        setting = self.setting
+        if not local.alive or not setting.is_slow(timer):
+            return True
+        if not setting.is_last(timer):
+            return not local.inbox
+        inside = self.library.phases[local.process] is INSIDE
+        return not (local.inbox or inside or any(not setting.is_last(name) for name in local.timers))
+
+    def _if_outlasted(self, timer: str, local: Local) -> Local | None:
+        return local if self._outlasted(timer, local) else None
 
     def _idles(self, overdue: bool, local: Local) -> Local | None:
         """A site while another asks."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from soloist.algorithms import CATALOGUE, RECOVERY, Card, Formula, find_any
+from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, Formula, find_any
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
 
@@ -45,6 +45,9 @@ def algorithms(
             ("name", "most messages", "tolerates"),
             recovering,
         )
+        print()
+        variants = [(c.name, c.bound.text, c.title) for c in VARIANTS.values()]
+        print_table("Variants, to simulate and check", ("name", "most messages", "what it is"), variants)
 
 
 def record(card: Card) -> dict[str, Any]:

@@ -31,11 +31,11 @@ Names = list[str] | None
 
 def check(
     name: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="The algorithm; `soloist algorithms` lists them. `views`: membership. `carry`: held locks in a new epoch. `drop`: what algorithms need."
         ),
-    ],
+    ] = None,
     settings: Annotated[
         Names,
         typer.Argument(
@@ -74,6 +74,22 @@ def check(
     timeouts: Annotated[
         int | None,
         typer.Option("--timeouts", metavar="T", help="At most T timers run out in a run."),
+    ] = None,
+    slow: Annotated[
+        Names,
+        typer.Option(
+            "--slow",
+            metavar="TIMER",
+            help="This timer, or `all`, runs out only when no message is under way; may be repeated.",
+        ),
+    ] = None,
+    last: Annotated[
+        Names,
+        typer.Option(
+            "--last",
+            metavar="TIMER",
+            help="This timer, or `all`, runs out only when waiting is in vain: nothing is under way, nobody inside.",
+        ),
     ] = None,
     property: Annotated[
         Names, typer.Option("--property", metavar="NAME", help="Judge only this; may be repeated.")
@@ -117,9 +133,14 @@ def check(
     all: Annotated[
         bool,
         typer.Option(
-            "--all", help="With `views` and `carry`: the large settings, too; with `drop`: recovery, too."
+            "--all",
+            help="With `views` and `carry`: the large settings, too; with `drop`: recovery and variants, too.",
         ),
     ] = False,
+    drop: Annotated[
+        str | None,
+        typer.Option("--drop", metavar="NAME", help="As `drop`: of this algorithm, or of `all`."),
+    ] = None,
     json: arg.Json = False,
 ) -> None:
     """Prove an algorithm for a small system, or show the shortest way it fails.
@@ -140,6 +161,8 @@ def check(
 
         soloist check ricart-agrawala --nodes 2 --rounds 1 --printed
 
+        soloist check mishra-srimani-recovery --rounds 1 --crashes 1 --slow Treply --last T
+
         soloist check lamport --nodes 2 --channels any --html lamport.html
 
         soloist check views epochs voters-change
@@ -148,6 +171,17 @@ def check(
 
         soloist check drop lamport order duplication
     """
+    if drop is not None:
+        every = drop in ("all", "--all")
+        name, settings, all = (
+            "drop",
+            [*([] if every else [drop]), *([name] if name else []), *(settings or [])],
+            every or all,
+        )
+    if name is None:
+        raise UsageError(
+            "check what? Give an algorithm, such as ricart-agrawala; `soloist algorithms` lists them"
+        )
     network = checked_faults(
         fault, channels=channels, loss=loss, duplicate=duplicate, crashes=crashes, restart=restart
     )
@@ -177,6 +211,8 @@ def check(
             watch=watch,
             faults=UNBOUNDED if faults is None else _not_negative("faults", faults),
             timeouts=UNBOUNDED if timeouts is None else _not_negative("timeouts", timeouts),
+            slow=tuple(slow or ()),
+            last=tuple(last or ()),
             **network,
         )
     if trace:

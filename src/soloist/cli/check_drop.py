@@ -6,10 +6,10 @@ import os
 
 import typer
 
-from soloist.algorithms import CATALOGUE, RECOVERY, find_any
+from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, find_any
 from soloist.check import Limits
 from soloist.cli.output import print_json, print_table, progress_bar
-from soloist.lab.assumptions import ASSUMPTIONS, STATES, Broken, matrix
+from soloist.lab.assumptions import ASSUMPTIONS, NO_TIMER, STATES, Broken, matrix
 
 
 def run_drop(names: list[str], all: bool, limits: Limits, json: bool) -> None:
@@ -18,7 +18,7 @@ def run_drop(names: list[str], all: bool, limits: Limits, json: bool) -> None:
     algorithms = [name for name in names if name not in ASSUMPTIONS]
     for name in algorithms:
         find_any(name)
-    algorithms = algorithms or [*CATALOGUE, *(RECOVERY if all else ())]
+    algorithms = algorithms or [*CATALOGUE, *((*RECOVERY, *VARIANTS) if all else ())]
     with progress_bar("checking", json) as progress:
         found = matrix(algorithms, assumptions, os.cpu_count() or 1, min(limits.states, STATES), progress)
     if json:
@@ -40,6 +40,8 @@ def run_drop(names: list[str], all: bool, limits: Limits, json: bool) -> None:
 
 def text(cell: Broken) -> str:
     """`deadlocks (N=2, 2 steps)`; a question mark where safety was not searched to the end."""
+    if cell.outcome == NO_TIMER:
+        return NO_TIMER
     steps = f", {cell.steps} step{'s' if cell.steps > 1 else ''}" if cell.script else ""
     doubt = "?" if cell.safe == "open" else ""
     return f"{cell.outcome}{doubt} (N={cell.nodes}{steps})"

@@ -1,4 +1,4 @@
-"""`soloist node`, `run`, `status`, `holders`, `keys`: a cluster from the command line."""
+"""`soloist node`, `run`, `status`, `holders`: a cluster from the command line."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
 from soloist.core import UsageError
 from soloist.durations import duration
+from soloist.net.arguments import OnHolderLoss, check_loss
 from soloist.net.errors import LockError
 from soloist.net.link.wire import LockState
-from soloist.net.service import keys as key_files
 from soloist.net.service import logs, runner
 from soloist.net.service.client import ControlClient, choose
 from soloist.net.service.config import Config, Member, load
@@ -113,6 +113,16 @@ def run(
         str | None,
         typer.Option("--max-hold", metavar="TIME", help="How long it may run; then it is stopped."),
     ] = None,
+    on_holder_loss: Annotated[
+        str,
+        typer.Option(
+            "--on-holder-loss", metavar="release|hold", help="What becomes of the lock if this is lost."
+        ),
+    ] = "release",
+    lock_delay: Annotated[
+        str | None,
+        typer.Option("--lock-delay", metavar="TIME", help="Then nobody gets it for so long."),
+    ] = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Say how it went on standard error, as JSON; stdout is the command's."),
@@ -147,7 +157,10 @@ def run(
         note=note,
         kill_after=duration(kill_after, "--kill-after"),
         max_hold=None if max_hold is None else duration(max_hold, "--max-hold"),
+        on_holder_loss=loss(on_holder_loss),
+        lock_delay=None if lock_delay is None else duration(lock_delay, "--lock-delay"),
     )
+    check_loss(job.on_holder_loss, job.lock_delay)
     if job.max_hold == 0:
         raise UsageError("--max-hold must be above 0; leave it out for no limit")
     if not lock:
@@ -160,6 +173,14 @@ def run(
     if outcome.interrupted:
         runner.pass_on(outcome.interrupted)
     raise typer.Exit(outcome.exit_code)
+
+
+def loss(word: str) -> OnHolderLoss:
+    if word == "hold":
+        return "hold"
+    if word != "release":
+        raise UsageError(f"--on-holder-loss must be release or hold, not {word!r}")
+    return "release"
 
 
 def report(outcome: runner.CommandResult, json: bool) -> None:
@@ -205,6 +226,7 @@ def print_status(found: Status) -> None:
         "reconnects": str(found.reconnects),
         "leaving": found.leaving,
         "trouble": found.trouble,
+        "withheld": "; ".join(found.withheld),
         "names": f"{found.locks} met, {found.held} held, {found.waiting} waiting, {found.clients} clients",
     }
     print(f"cluster {found.cluster}\n")
@@ -266,6 +288,7 @@ def holder(view: LockState) -> dict[str, Any]:
         "since": since,
         "held_for": view.held_for,
         "note": view.note,
+        "lost": view.lost or None,
     }
 
 
@@ -286,54 +309,11 @@ def print_holders(rows: list[dict[str, Any]]) -> None:
                 str(row["fence"]),
                 row["since"] or "-",
                 "-" if row["held_for"] is None else f"{row['held_for']:.1f} s",
-                row["note"] or "",
+                row["lost"] or row["note"] or "",
             )
             for row in rows
         ],
     )
-
-
-def keys(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put them.")],
-    nodes: Annotated[
-        list[str] | None, typer.Argument(metavar="NODE", help="The names of the nodes.", show_default=False)
-    ] = None,
-    secret: Annotated[bool, typer.Option("--secret", help="Write a secret for all nodes, too.")] = False,
-    days: Annotated[
-        int, typer.Option("--days", metavar="D", help="How long certificates are good.")
-    ] = key_files.DAYS,
-    json: Json = False,
-) -> None:
-    """Make a test authority, and a certificate and key for each node; or a secret.
-
-    An authority that is in DIR already is used again, so nodes can be added.
-    In the cluster's file:
-
-        tls.certificate = "keys/{name}.pem"
-
-        tls.key = "keys/{name}.key"
-
-        tls.authority = "keys/ca.pem"
-
-    or, for the secret (which proves who is who, but encrypts nothing):
-
-        secret_file = "keys/secret"
-
-    Examples:
-
-        soloist keys keys a b c
-
-        soloist keys keys d --days 30
-
-        soloist keys keys --secret
-    """
-    if not nodes and not secret:
-        raise UsageError("name the nodes, or give --secret: otherwise there is nothing to make")
-    written = key_files.make_keys(directory, nodes, days) if nodes else []
-    if secret:
-        written.append(key_files.make_secret(directory))
-    names = [str(path) for path in written]
-    print_json({"written": names}) if json else print("\n".join(names))
 
 
 # What they share.

@@ -2,19 +2,25 @@
 
 Small systems first: two sites, then three; the first in which something breaks is told, with the shortest run that shows it. Limits are
 numbers of states, so the matrix is the same wherever it is made.
+
+Where an algorithm has timers, they run out only when nothing is under way any more, as if they were long enough; without that assumption
+they run out at any moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
 
 from soloist.algorithms import Card, find_any
-from soloist.check import Limits, Report, check
+from soloist.check import UNBOUNDED, Limits, Report, check
+from soloist.check.setting import ALL
 from soloist.children import process_pool
-from soloist.core import unknown
+from soloist.core import IDLE, INSIDE, Port, unknown
+from soloist.sim.script import Script
 
 ASSUMPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "order": ("links keep the order of messages", {"channels": "any"}),
@@ -22,6 +28,7 @@ ASSUMPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "duplication": ("no message arrives twice", {"duplicate": True, "faults": 1}),
     "crash": ("no site stops", {"crashes": 1}),
     "memory": ("a site that comes back knows its state", {"crashes": 1, "restart": "fresh"}),
+    "timing": ("no timer runs out too soon", {"slow": ()}),
 }
 """Each assumption, and what the checker may do without it: once, where it can be counted."""
 
@@ -29,13 +36,14 @@ OUTCOMES = {
     "exclusion": "two inside",
     "error": "fails",
     "deadlock": "deadlocks",
-    "livelock": "never ends",
+    "livelock": "starves",
 }
-"""What is said of a broken promise. `fails`: a step raises an error, such as a second token for a site that is inside."""
+"""What is said of a broken promise. `fails`: a step raises an error, such as a second token for a site that is inside. `starves`: there
+is a state from which not all can be served."""
+TOKEN_LOST, NO_TIMER = "token lost", "no timer"
+"""A deadlock in which nobody who is alive has the token; and an algorithm to which timing is nothing."""
 
 SAFETY = ("exclusion", "error")
-LIVENESS = {"memory": ("livelock",)}
-"""A site that is down may come back, so waiting for it is no deadlock; but can the end still be reached?"""
 
 SIZES = (2, 3)
 STATES = 40_000
@@ -47,7 +55,7 @@ class Broken(msgspec.Struct, frozen=True):
     algorithm: str
     assumption: str
     outcome: str
-    """One of `OUTCOMES`, or holds, or open: the search was cut off before anything broke."""
+    """One of `OUTCOMES`, or token lost, holds, no timer, or open: the search was cut off before anything broke."""
     nodes: int
     states: int
     safe: str = ""
@@ -62,23 +70,60 @@ class Broken(msgspec.Struct, frozen=True):
 def drop(algorithm: str, assumption: str, states: int = STATES) -> Broken:
     """Check one algorithm without one assumption: is it still safe; and if so, does it go on?"""
     card = find_any(algorithm)
+    timers = has_timers(card)
+    if assumption == "timing" and not timers:
+        return Broken(algorithm, assumption, NO_TIMER, SIZES[-1], 0)
     first = _smallest(card, assumption, SAFETY, states)
     if first.verdict == "violated":
-        return _broken(first, assumption)
+        return _broken(card, first, assumption)
     safe = "proved" if first.verdict == "holds" else "open"
-    second = _smallest(card, assumption, LIVENESS.get(assumption, ("deadlock",)), states)
+    second = _smallest(card, assumption, _liveness(assumption, timers), states)
     if second.verdict == "violated":
-        return _broken(second, assumption, safe)
+        return _broken(card, second, assumption, safe)
     outcome = "holds" if first.verdict == second.verdict == "holds" else "open"
     return Broken(algorithm, assumption, outcome, second.nodes, first.states + second.states, safe)
 
 
-def _broken(report: Report, assumption: str, safe: str = "") -> Broken:
+def _liveness(assumption: str, timers: bool) -> tuple[str, ...]:
+    """A site that is down may come back, so waiting for it is no deadlock; nor is it one if timers go on for ever. But can the end still
+    be reached?"""
+    if assumption == "memory":
+        return ("livelock",)
+    return ("deadlock", "livelock") if timers else ("deadlock",)
+
+
+@cache
+def has_timers(card: Card) -> bool:
+    """Whether one ever runs out, with the usual options: else there are as many states if none may."""
+    free, stopped = (
+        check(card, SIZES[0], 1, properties=SAFETY, limits=Limits(states=2000), timeouts=timeouts).states
+        for timeouts in (UNBOUNDED, 0)
+    )
+    return free != stopped
+
+
+def _broken(card: Card, report: Report, assumption: str, safe: str = "") -> Broken:
     outcome = OUTCOMES[report.property or "error"]
+    if report.property == "deadlock" and card.family == "token" and nobody_has_the_token(report.script):
+        outcome = TOKEN_LOST
     reason = report.reason or ""
     return Broken(
         report.algorithm, assumption, outcome, report.nodes, report.states, safe, reason, report.script
     )
+
+
+def nobody_has_the_token(script: str) -> bool:
+    """Where a run has come to a standstill: could none of those who are alive and idle enter at once?"""
+    end = Script()
+    for command in script.splitlines():
+        end.run(command)
+    for port in end.ports:
+        if port.process.me not in end.down and port.process.phase is IDLE:
+            copy = type(port.process).restore(port.process.snapshot())
+            Port(copy).acquire()
+            if copy.phase is INSIDE:
+                return False
+    return True
 
 
 def _smallest(card: Card, assumption: str, judged: Sequence[str], states: int) -> Report:
@@ -93,7 +138,7 @@ def _smallest(card: Card, assumption: str, judged: Sequence[str], states: int) -
             limits=Limits(states=states),
             reductions=("messages",),  # the others are proved for sites that keep their state
             endless_states=0,
-            **ASSUMPTIONS[assumption][1],
+            **{"slow": (ALL,) if has_timers(card) else (), **ASSUMPTIONS[assumption][1]},
         )
         if report.verdict != "holds":
             break

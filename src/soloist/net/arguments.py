@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import Literal
 
 from soloist.core import UsageError
+from soloist.views import FOR_GOOD
 
+OnHolderLoss = Literal["release", "hold"]
 LONGEST = 1000
 """Characters in a name or a note: a batch of messages must fit into a frame."""
 FOREVER = 1e9
@@ -79,6 +82,22 @@ def check_max_hold(seconds: float | None) -> float | None:
             f"max_hold must be a number of seconds above 0, or None for no limit; not {_shown(seconds)}"
         )
     return float(seconds)
+
+
+def check_loss(on_holder_loss: OnHolderLoss, lock_delay: float | None) -> float | None:
+    """For how long nobody gets in after the holder was lost, in seconds; `FOR_GOOD`: until it is broken; None: at once."""
+    if on_holder_loss not in ("release", "hold"):
+        raise UsageError(f"on_holder_loss must be 'release' or 'hold', not {_shown(on_holder_loss)}")
+    if lock_delay is None:
+        return FOR_GOOD if on_holder_loss == "hold" else None
+    number = isinstance(lock_delay, int | float) and not isinstance(lock_delay, bool)
+    if not number or not 0 <= lock_delay < FOREVER:
+        raise UsageError(
+            f"lock_delay must be a number of seconds, 0 or more, or None for none; not {_shown(lock_delay)}"
+        )
+    if on_holder_loss == "hold":
+        raise UsageError("lock_delay ends by itself, and on_holder_loss='hold' never does: give one of them")
+    return float(lock_delay) or None
 
 
 def _shown(what: object) -> str:

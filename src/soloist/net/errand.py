@@ -49,8 +49,9 @@ class Errand(Generic[T]):
             self._bell.release()
 
     def withdraw(self) -> None:
-        if self._task:
-            self._task.cancel()
+        task, self._task = self._task, None  # one that never began would be garbage, and die anywhere
+        if task:
+            task.cancel()
 
     # In the thread.
 

@@ -50,7 +50,7 @@ class Hold:
         """Made by whoever asks, so that little is left to do between the grant and the entry; then it `begins`."""
         self.name = lock.name
         self.note = lock.note
-        self._lock = lock
+        self.lock = lock
         node = self.node = lock.node
         task = self._task = asyncio.current_task(node.loop)  # found faster if the loop is told
         if task is None or get_ident() != node.thread:
@@ -60,22 +60,21 @@ class Hold:
 
     def begins(self, tickets: list[Ticket]) -> Self:
         self._tickets = tickets
-        self.fence = tickets[0].fence if len(tickets) == 1 else max(ticket.fence for ticket in tickets)
+        self.fence, lost = tickets[0].fence, tickets[0].lost
+        if len(tickets) > 1:
+            self.fence, lost = max(self.fences), any(ticket.lost for ticket in tickets)
         node, lock = self.node, self.key[0]
         self.since = node.turns.entered = time.monotonic()
-        if tickets[0].lost or (len(tickets) > 1 and any(ticket.lost for ticket in tickets)):
+        if lost:
             for ticket in tickets:
                 node.release(lock, ticket)
             raise LockLost(f"{self.name!r} is lost: it was so before this task went on", name=self.name)
         if not node.usable:  # closed between the grant and now
             node.check_usable()
         node.stats.entries += 1
-        if lock in node.holds:
-            node.holds[lock].append(self)
-        else:
-            node.holds[lock] = [self]
-        if self._lock.max_hold is not None:
-            self._limit = Limit(self, self._lock.max_hold)
+        node.holds.setdefault(lock, []).append(self)
+        if self.lock.max_hold is not None:
+            self._limit = Limit(self, self.lock.max_hold)
         return self
 
     def joins(self, other: Hold) -> Self:
@@ -84,8 +83,8 @@ class Hold:
         self._tickets[0].shares += 1
         self.first = other.first or other
         self.node.holds[self.key[0]].append(self)
-        if self._lock.max_hold is not None:
-            self._limit = Limit(self, self._lock.max_hold)  # from when it was granted first
+        if self.lock.max_hold is not None:
+            self._limit = Limit(self, self.lock.max_hold)  # from when it was granted first
         return self
 
     @property
@@ -121,7 +120,7 @@ class Hold:
         """Whether the lock is held at this moment, by this process (not by the child of a fork)."""
         if self.released or self._why or self.node.forked or (self._limit and self._limit.over):
             return False
-        door, lock = self.node.table.door, self._lock
+        door, lock = self.node.table.door, self.lock
         return door is None or all(
             door.holding(lock.instance_name, lock.capacity, ticket) for ticket in self._tickets
         )
@@ -164,12 +163,13 @@ class Hold:
         if tickets[0].shares > 1:
             self._leave_to_the_others()
             return
-        left = False
+        left = lost = False
         for ticket in tickets:
             left |= node.release(self.key[0], ticket)
+            lost |= ticket.lost
         if left:
             node.turns.step_aside(self.since)
-        if tickets[0].lost or (len(tickets) > 1 and any(ticket.lost for ticket in tickets)):
+        if lost:
             self.lose(LEASE_OVER)  # before it was given back, and nobody had told us
         else:
             node.table.forget(self)
@@ -195,7 +195,7 @@ class Hold:
             self.node.table.forget(self)
         elsewhere = self._task and self._task is not asyncio.current_task() and not self._task.done()
         running = self._in_body and not self.released
-        if running and self._lock.on_lost == "cancel" and self._task and elsewhere:
+        if running and self.lock.on_lost == "cancel" and self._task and elsewhere:
             self._cancelled_body = True
             self._task.cancel(self._why)
         if self.on_lost:

@@ -10,12 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from soloist.algorithms import CATALOGUE
 from soloist.core import UsageError
-from soloist.net.arguments import check_count, check_max_hold, check_name, check_note, check_timeout
+from soloist.net.arguments import (
+    OnHolderLoss,
+    check_count,
+    check_loss,
+    check_max_hold,
+    check_name,
+    check_note,
+    check_timeout,
+)
 from soloist.net.bodies import Bodies, Place
 from soloist.net.engine.summons import Summons
 from soloist.net.engine.ticket import Ticket
+from soloist.net.engine.withheld import words
 from soloist.net.errors import AcquireTimeout, LockLost, NotOwned, WouldDeadlock
 from soloist.net.hold import OWNER, Hold, owner
+from soloist.net.registered import check_registers
 from soloist.net.telemetry.observer import watched
 from soloist.net.trying import tried, worth_a_try
 
@@ -45,12 +55,18 @@ class Lock:
         note: str | None = None,
         on_lost: OnLost = "cancel",
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> None:
         if on_lost not in ("cancel", "flag"):
             raise UsageError(f"on_lost must be 'cancel' or 'flag', not {on_lost!r}")
         self.node, self.name, self.on_lost = node, check_name(name), on_lost
         self.timeout, self.note = check_timeout(timeout), check_note(note)
         self.max_hold = check_max_hold(max_hold)
+        self.on_holder_loss, self.lock_delay = on_holder_loss, lock_delay
+        self.delay = check_loss(on_holder_loss, lock_delay)
+        if self.delay is not None:
+            check_registers(node)
         self.instance_name = f"{self.kind}:{self.name}"
         self.capacity = 1
         self._bodies: Bodies[Hold] = Bodies(self.name)
@@ -103,15 +119,17 @@ class Lock:
         if timeout == 0 and (node.table.inside(name) + self.permits > self.capacity or not worth_a_try(self)):
             await asyncio.sleep(0)  # who tries again and again must not keep the holder from leaving
             raise self._timed_out(0)
-        instance = node.instances.get(name)
-        if node.turns.entered >= node.turns.due or (
-            instance and instance.unheard > node.table.locality and node.turns.deaf(instance)
+        instance, turns = node.instances.get(name), node.turns
+        if turns.entered >= turns.due or (
+            instance and instance.unheard > instance.locality and turns.deaf(instance)
         ):
-            await node.turns.listen()
+            await turns.listen()
             node.check_usable()
         ticket = None
         if self.permits == 1 and not node.outgoing.behind:
             ticket = Ticket()
+            if self.delay is not None:
+                ticket.delay = self.delay
             node.request(name, self.capacity, ticket)
             if ticket.fence:  # it was here, and free: nothing that waiting needs is made
                 return hold.begins([ticket])
@@ -137,6 +155,7 @@ class Lock:
 
     def _request(self) -> Ticket:
         ticket = Ticket()
+        ticket.delay = self.delay
         self.node.request(self.instance_name, self.capacity, ticket)
         return ticket
 
@@ -161,10 +180,12 @@ class Lock:
             self.node.withdraw(self.instance_name, ticket)
 
     def _timed_out(self, timeout: float | None) -> AcquireTimeout:
-        trouble = self.node.trouble()
+        lost = self.node.table.withheld.get(self.instance_name, [])
+        trouble = words(lost) or self.node.trouble()
         return AcquireTimeout(
             f"{self.name!r} was not granted within {timeout or 0:g} s" + (f"; {trouble}" if trouble else ""),
             name=self.name,
+            holder=", ".join(each.node for each in lost) or None,
         )
 
     def __aenter__(self) -> Coroutine[Any, Any, Hold]:
@@ -207,6 +228,8 @@ class Lock:
             "note": self.note,
             "on_lost": self.on_lost,
             "max_hold": self.max_hold,
+            "on_holder_loss": self.on_holder_loss,
+            "lock_delay": self.lock_delay,
         }
 
 
@@ -240,8 +263,19 @@ class Semaphore(Lock):
         note: str | None = None,
         on_lost: OnLost = "cancel",
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> None:
-        super().__init__(node, name, timeout=timeout, note=note, on_lost=on_lost, max_hold=max_hold)
+        super().__init__(
+            node,
+            name,
+            timeout=timeout,
+            note=note,
+            on_lost=on_lost,
+            max_hold=max_hold,
+            on_holder_loss=on_holder_loss,
+            lock_delay=lock_delay,
+        )
         value, permits = check_count("a semaphore's value", value), check_count("permits", permits)
         if value < 1:
             raise UsageError(f"a semaphore's value must be at least 1, not {value}")

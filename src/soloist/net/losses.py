@@ -25,6 +25,19 @@ def tell(on_lost: Callable[[H], None], hold: H) -> None:
         log.exception("on_lost failed for %r", hold)
 
 
+def abandon(hold: Hold, why: str) -> None:
+    """Whoever held it is gone and did not release it. That is a release, unless voters know of the hold."""
+    if hold.lock.delay is None:
+        hold.release_now()
+    else:
+        _lose(hold, why)
+
+
+def _lose(hold: Hold, why: str) -> None:
+    for fence in hold.fences:
+        hold.node.board.lose(hold.key[0], fence, why)
+
+
 class Limit:
     """The `max_hold` of one hold. It rings by itself; whoever asks before, because the loop is busy, asks the clock."""
 
@@ -40,8 +53,7 @@ class Limit:
 
     def ring(self) -> None:
         """The lock goes to the next one, whatever the body does."""
-        for fence in self._hold.fences:
-            self._hold.node.board.lose(self._hold.key[0], fence, self.why)
+        _lose(self._hold, self.why)
 
     def cancel(self) -> None:
         self._timer.cancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from soloist.core import UsageError
-from soloist.net.arguments import check_name, check_timeout
+from soloist.net.arguments import OnHolderLoss, check_name, check_timeout
 from soloist.net.lock import Lock, Locks, OnLost, RLock, Semaphore
 from soloist.net.member.breaks import Broken
 
@@ -31,9 +31,20 @@ class LockMaker:
         note: str | None = None,
         on_lost: OnLost = "cancel",
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> Lock:
         """A lock by name. The same name is the same lock, on every node."""
-        return Lock(self._node, name, timeout=timeout, note=note, on_lost=on_lost, max_hold=max_hold)
+        return Lock(
+            self._node,
+            name,
+            timeout=timeout,
+            note=note,
+            on_lost=on_lost,
+            max_hold=max_hold,
+            on_holder_loss=on_holder_loss,
+            lock_delay=lock_delay,
+        )
 
     def rlock(
         self,
@@ -43,9 +54,20 @@ class LockMaker:
         note: str | None = None,
         on_lost: OnLost = "cancel",
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> RLock:
         """A lock that the task which holds it may take again; the fence stays the same."""
-        return RLock(self._node, name, timeout=timeout, note=note, on_lost=on_lost, max_hold=max_hold)
+        return RLock(
+            self._node,
+            name,
+            timeout=timeout,
+            note=note,
+            on_lost=on_lost,
+            max_hold=max_hold,
+            on_holder_loss=on_holder_loss,
+            lock_delay=lock_delay,
+        )
 
     def semaphore(
         self,
@@ -57,6 +79,8 @@ class LockMaker:
         note: str | None = None,
         on_lost: OnLost = "cancel",
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> Semaphore:
         """A semaphore: at most `value` permits are out at a time. All nodes must say the same value."""
         return Semaphore(
@@ -68,6 +92,8 @@ class LockMaker:
             note=note,
             on_lost=on_lost,
             max_hold=max_hold,
+            on_holder_loss=on_holder_loss,
+            lock_delay=lock_delay,
         )
 
     async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
@@ -94,9 +120,22 @@ class LockMaker:
         note: str | None = None,
         on_lost: OnLost = "cancel",
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> Locks:
         """Several locks, all or none, always taken in the same order, so that nobody waits in a circle."""
         wanted = sorted({check_name(name) for name in names})
         return Locks(
-            [self.lock(name, note=note, on_lost=on_lost, max_hold=max_hold) for name in wanted], timeout
+            [
+                self.lock(
+                    name,
+                    note=note,
+                    on_lost=on_lost,
+                    max_hold=max_hold,
+                    on_holder_loss=on_holder_loss,
+                    lock_delay=lock_delay,
+                )
+                for name in wanted
+            ],
+            timeout,
         )

@@ -89,7 +89,7 @@ class Node(Life, LockMaker, Seen):
         if locality < 0:
             raise UsageError(f"locality must not be negative, but is {locality}")
         super().__init__(name)
-        self.lease, self.voter_only = terms.length if terms else None, voter_only
+        self.lease, self.voter_only, self.voting = terms.length if terms else None, voter_only, voting
         cards = chosen(algorithm, semaphore_algorithm)
         if terms and not data_dir and not in_memory:
             data_dir = default_directory(cluster, name)

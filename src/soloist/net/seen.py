@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from soloist.net.arguments import check_name
 from soloist.net.engine.inquiry import Inspection
+from soloist.net.engine.withheld import once, words
 from soloist.net.link.wire import LockState
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Seen:
         """All locks that are held or waited for, anywhere."""
         states = await self.ask("")
         busy = [state for found in states.values() for state in found if state.holding or state.waiting]
-        return sorted(busy, key=lambda state: (state.lock, state.node))
+        return sorted(once(busy), key=lambda state: (state.lock, state.node))
 
     async def ask(self, lock: str) -> dict[str, list[LockState]]:
         """What each node that can be reached knows of a lock; of all, for an empty name."""
@@ -48,6 +49,11 @@ class Seen:
     def missing(self) -> list[str]:
         """Members that cannot be reached at this moment."""
         return sorted(set(self.members) - {self._seen.name} - self._seen.transport.connected())
+
+    def withheld(self) -> list[str]:
+        """Locks that are held for nodes which are lost, in words."""
+        found = self._seen.table.withheld
+        return [f"{lock.partition(':')[2]}: {words(each)}" for lock, each in sorted(found.items())]
 
     def trouble(self) -> str:
         """Why callers may have to wait, though nobody holds what they want: in words, or nothing."""

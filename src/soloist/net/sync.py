@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 
+from soloist.net.arguments import OnHolderLoss
 from soloist.net.errand import Errand
 from soloist.net.errors import NodeClosed
 from soloist.net.link.security import TLS
@@ -156,8 +157,18 @@ class SyncNode:
         note: str | None = None,
         on_lost: OnLost | None = None,
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> SyncLock:
-        lock = self.node.lock(name, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold)
+        lock = self.node.lock(
+            name,
+            timeout=timeout,
+            note=note,
+            on_lost="flag",
+            max_hold=max_hold,
+            on_holder_loss=on_holder_loss,
+            lock_delay=lock_delay,
+        )
         return SyncLock(self, lock, on_lost)
 
     def rlock(
@@ -168,8 +179,18 @@ class SyncNode:
         note: str | None = None,
         on_lost: OnLost | None = None,
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> SyncLock:
-        lock = self.node.rlock(name, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold)
+        lock = self.node.rlock(
+            name,
+            timeout=timeout,
+            note=note,
+            on_lost="flag",
+            max_hold=max_hold,
+            on_holder_loss=on_holder_loss,
+            lock_delay=lock_delay,
+        )
         return SyncLock(self, lock, on_lost)
 
     def semaphore(
@@ -182,9 +203,19 @@ class SyncNode:
         note: str | None = None,
         on_lost: OnLost | None = None,
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> SyncLock:
         semaphore = self.node.semaphore(
-            name, value, permits=permits, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold
+            name,
+            value,
+            permits=permits,
+            timeout=timeout,
+            note=note,
+            on_lost="flag",
+            max_hold=max_hold,
+            on_holder_loss=on_holder_loss,
+            lock_delay=lock_delay,
         )
         return SyncLock(self, semaphore, on_lost)
 
@@ -195,8 +226,18 @@ class SyncNode:
         note: str | None = None,
         on_lost: OnLost | None = None,
         max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> SyncLocks:
-        locks = self.node.locks(*names, timeout=timeout, note=note, on_lost="flag", max_hold=max_hold)
+        locks = self.node.locks(
+            *names,
+            timeout=timeout,
+            note=note,
+            on_lost="flag",
+            max_hold=max_hold,
+            on_holder_loss=on_holder_loss,
+            lock_delay=lock_delay,
+        )
         return SyncLocks(self, locks, on_lost)
 
     def break_lock(self, name: str, timeout: float | None = None) -> Broken:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 def worth_a_try(lock: Lock) -> bool:
     """Not while our node is no member, or has no lease: that may take long. `NoQuorum` if it has taken a whole lease."""
+    if lock.instance_name in lock.node.table.withheld:
+        return False
     beginning = lock.node.beginning
     council = beginning.council
     if council is None or (beginning.open and council.leased):

@@ -42,9 +42,9 @@ class FaultyLedger(Ledger):
 
     def on_exit(self, time: float, site: Site, request: int) -> None:
         super().on_exit(time, site, request)
-        self.complete = self.settled()
+        self.complete = self.all_served()
 
-    def settled(self) -> bool:
+    def all_served(self) -> bool:
         """Whether all that count have been served, but those that were given up."""
         return self.served + len(self.abandoned) == self.stop
 
@@ -167,7 +167,7 @@ class FaultyEngine(Engine):
         ledger, request = self.ledger, self.request_of[site]
         if request < ledger.stop and request not in ledger.abandoned:
             ledger.abandoned.add(request)
-            if ledger.settled():
+            if ledger.all_served():
                 self._finish(site)
 
     def replace(self, site: Site, process: Process) -> None:

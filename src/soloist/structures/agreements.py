@@ -3,6 +3,8 @@
 grid    R_i is i's row of a square, A_i one site of each row: i's column, as far as it goes
 plane   R_i = A_i, a line of a finite projective plane
 tree    R_i = A_i, a path from the root of a binary tree to a leaf
+modified-grid   R_i = A_i, the triangle of `quorums`. The survey only names the modified grid, and gives the cost: 2 sqrt(2N) - 2,
+                which is what a triangle's two sets of sqrt(2N) sites cost without the token and the forwards
 """
 
 from __future__ import annotations
@@ -62,12 +64,12 @@ def grid(n: int) -> Agreement:
     return Agreement([rows[i // width] for i in range(n)], [column(i) for i in range(n)], "grid")
 
 
-def same(build: Callable[[int], quorums.Quorums]) -> Callable[[int], Agreement]:
+def same(build: Callable[[int], quorums.Quorums], name: str = "") -> Callable[[int], Agreement]:
     """An agreement from quorums any two of which meet: they serve as both."""
 
     def agreement(n: int) -> Agreement:
         system = build(n)
-        return Agreement(system.sets, system.sets, system.name)
+        return Agreement(system.sets, system.sets, name or system.name)
 
     return agreement
 
@@ -76,6 +78,7 @@ SHAPES: Mapping[str, Callable[[int], Agreement]] = {
     "grid": grid,
     "tree": same(quorums.tree),
     "plane": same(quorums.plane),
+    "modified-grid": same(quorums.triangle, "modified-grid"),
 }
 
 

@@ -6,13 +6,14 @@ cohorts      Huang, Jiang and Kuo 1993: cohorts C_1 of k sites, C_2, .. of at le
              disjoint; a quorum is all but k-1 sites of one cohort, and one site of each later cohort
 singletons   each of the first k sites alone
 
-A site asks one quorum, its *home*; k of the homes are disjoint, or else k sites would never be inside together.
+A site asks one quorum, its *home*; k of the homes are disjoint, or else k sites would never be inside together. One that chooses
+may ask any of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import Any
 
 from soloist.core.errors import UsageError
@@ -151,6 +152,34 @@ def coterie(value: Any, n: int, k: int) -> Quorums:
     if value in SHAPES:
         return Quorums(SHAPES[value](n, k), value)
     return given(parse_sets(value, "coterie", (*SHAPES, "quorums like 0+1,0+2,1+3,2+3")), n, k)
+
+
+class Coterie(Quorums):
+    """The homes, and all quorums that a site may choose from."""
+
+    quorums: tuple[tuple[Site, ...], ...]
+
+
+LISTED = 1000
+"""Of a coterie with more quorums than that, a site chooses among the homes."""
+ALL: Mapping[str, Callable[[int, int], Iterator[Quorum]]] = {
+    "majority": majority,
+    "cohorts": cohorts,
+    "singletons": singletons,
+}
+
+
+def to_choose_from(value: Any, n: int, k: int) -> Coterie:
+    """What `coterie` makes of the same value, with its quorums beside it, the homes first."""
+    homes = coterie(value, n, k)
+    made = Coterie(homes.sets, homes.name)
+    if homes.name in ALL:
+        every = list(islice(ALL[homes.name](n, k), LISTED + 1))
+    else:
+        every = list(map(frozenset, parse_sets(homes.name, "coterie", ())))
+    others = map(sorted, every if len(every) <= LISTED else ())
+    made.quorums = tuple(dict.fromkeys((*made.sets, *map(tuple, others))))
+    return made
 
 
 def chosen(homes: Quorums, n: int, k: int) -> Quorums:

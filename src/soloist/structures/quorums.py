@@ -1,9 +1,10 @@
 """Quorums: for every site i a set S_i of sites to ask, such that any two sets meet.
 
-majority   i and the floor(N/2) sites that follow it, cyclically
+majority   i and the floor(N/2) sites that follow it, cyclically; with weights, as many as have more than half of the votes
 grid       i's row and column in a square; the last row may be short
 plane      a line of a finite projective plane, moved round by i; about sqrt(N) sites
-tree       a path from the root of a binary tree to a leaf, through i where that is possible
+triangle   the sites are the pairs of m+1 points, and a set is all pairs with one of these: sqrt(2N) sites
+tree       a path from the root of a tree (binary, unless another is given) to a leaf, through i where that is possible
 
 A site in its own set costs no messages, but is not needed for safety.
 """
@@ -19,6 +20,7 @@ from typing import Any
 from soloist.core.errors import UsageError, unknown
 from soloist.core.message import Site
 from soloist.structures.planes import difference_set, order_for
+from soloist.structures.trees import Tree, balanced
 
 
 class Quorums:
@@ -76,7 +78,54 @@ def redundant(sets: Sequence[Collection[Site]]) -> tuple[Site, Site] | None:
 
 
 def majority(n: int) -> Quorums:
-    return Quorums([{(i + d) % n for d in range(n // 2 + 1)} for i in range(n)], "majority")
+    return weighted_majority(Weights([1] * n))
+
+
+class Weights(tuple[int, ...]):
+    """How many votes each site has (Gifford 1979)."""
+
+    def __str__(self) -> str:
+        return "equal" if set(self) == {1} else ",".join(map(str, self))
+
+    @property
+    def need(self) -> int:
+        """More than half of all votes: any two such groups share a voter."""
+        return sum(self) // 2 + 1
+
+    @property
+    def voters(self) -> tuple[Site, ...]:
+        return tuple(i for i, votes in enumerate(self) if votes)
+
+
+def weights(value: Any, n: int, k: int = 1) -> Weights:
+    """Votes from what a user wrote: `equal`, numbers like `3,1,1,0`, or a list of numbers."""
+    if value == "equal":
+        return Weights([1] * n)
+    try:
+        votes = Weights(int(each) for each in (value.split(",") if isinstance(value, str) else value))
+    except (TypeError, ValueError):
+        raise UsageError(f"weights must be equal, or votes like 3,1,1,0, not {value!r}") from None
+    if len(votes) != n:
+        raise UsageError(f"weights are given for {len(votes)} sites, but there are {n}")
+    if min(votes) < 0 or not any(votes):
+        raise UsageError(f"weights must be 0 or more, and some above 0, not {value!r}")
+    return votes
+
+
+def weighted_majority(votes: Weights) -> Quorums:
+    return Quorums(
+        [voting_group(votes, i) for i in range(len(votes))], "majority" if set(votes) == {1} else ""
+    )
+
+
+def voting_group(votes: Weights, i: Site) -> tuple[Site, ...]:
+    """Site i and those that follow it, cyclically, until they have more than half of the votes; without those that have none."""
+    missing, group = votes.need, []
+    for j in (*range(i, len(votes)), *range(i)):
+        if missing > 0 and votes[j]:
+            group.append(j)
+            missing -= votes[j]
+    return tuple(sorted(group))
 
 
 def grid(n: int) -> Quorums:
@@ -94,9 +143,19 @@ def plane(n: int) -> Quorums:
     return Quorums([{(i + d) % points % n for d in line} for i in range(n)], "plane")
 
 
-def tree(n: int, failed: Collection[Site] = ()) -> Quorums:
-    """Paths in the heap-shaped tree (children of v: 2v+1, 2v+2) around sites that are down."""
-    sets = [tree_quorum(n, i, failed) for i in range(n)]
+def triangle(n: int) -> Quorums:
+    """Any two points have a pair in common. Where N is not m(m+1)/2, the pairs of a larger triangle are folded onto the sites."""
+    m = next(m for m in range(1, n + 1) if m * (m + 1) // 2 >= n)
+    pairs = list(combinations(range(m + 1), 2))
+    through = [{site % n for site, pair in enumerate(pairs) if point in pair} for point in range(m + 1)]
+    # Of the two points of a pair the nearer round the circle, so that all are asked about equally often.
+    chosen = [a if (b - a) % (m + 1) <= (a - b) % (m + 1) else b for a, b in pairs]
+    return Quorums([through[chosen[i]] for i in range(n)], "triangle")
+
+
+def tree(n: int, failed: Collection[Site] = (), shape: Tree | None = None) -> Quorums:
+    """Paths in a tree, the heap-shaped one (children of v: 2v+1, 2v+2) unless another is given, around sites that are down."""
+    sets = [tree_quorum(n, i, failed, shape) for i in range(n)]
     for i, each in enumerate(sets):
         if each is None:
             down = ", ".join(map(str, sorted(failed)))
@@ -107,15 +166,18 @@ def tree(n: int, failed: Collection[Site] = ()) -> Quorums:
     return Quorums([each or () for each in sets], "tree")
 
 
-def tree_quorum(n: int, site: Site, failed: Collection[Site] = ()) -> set[Site] | None:
+def tree_quorum(
+    n: int, site: Site, failed: Collection[Site] = (), shape: Tree | None = None
+) -> set[Site] | None:
     """Agrawal and El Abbadi: a path through `site` if possible; a node on it that is down is replaced by
     a quorum of each of its subtrees. None if there is no such set."""
-    towards = {site}
-    while min(towards) > 0:
-        towards.add((min(towards) - 1) // 2)
+    shape = shape or balanced(n)
+    towards, v = {site}, site
+    while v:
+        towards.add(v := shape.parent[v])
 
     def quorum(v: Site) -> set[Site] | None:
-        children = [c for c in (2 * v + 1, 2 * v + 2) if c < n]
+        children = list(shape.children[v])
         if not children:
             return None if v in failed else {v}
         if v in failed:
@@ -132,6 +194,7 @@ SHAPES: Mapping[str, Callable[[int], Quorums]] = {
     "grid": grid,
     "plane": plane,
     "majority": majority,
+    "triangle": triangle,
     "tree": tree,
 }
 
@@ -178,6 +241,7 @@ def parse_sets(text: str, what: str, shapes: Iterable[str]) -> list[list[Site]]:
 __all__ = [
     "SHAPES",
     "Quorums",
+    "Weights",
     "apart",
     "given",
     "grid",
@@ -188,4 +252,8 @@ __all__ = [
     "strangers",
     "tree",
     "tree_quorum",
+    "triangle",
+    "voting_group",
+    "weighted_majority",
+    "weights",
 ]

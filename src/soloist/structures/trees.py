@@ -23,14 +23,19 @@ class Tree:
         return self.name
 
     @cached_property
-    def _top_down(self) -> list[Site]:
-        """All sites, every parent before its children."""
+    def children(self) -> list[list[Site]]:
+        """Of every site, in ascending order."""
         children: list[list[Site]] = [[] for _ in self.parent]
         for site in range(1, len(self.parent)):
             children[self.parent[site]].append(site)
+        return children
+
+    @cached_property
+    def _top_down(self) -> list[Site]:
+        """All sites, every parent before its children."""
         order = [0]
         for site in order:
-            order.extend(children[site])
+            order.extend(self.children[site])
         return order
 
     @cached_property

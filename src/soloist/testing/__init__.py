@@ -18,7 +18,7 @@ from soloist.testing.proxy import FaultProxy, Mischief
 from soloist.testing.store import FencedStore, StoreLine, Write
 from soloist.testing.testimony import BlockingTestimony, Testimony, WitnessServer
 from soloist.testing.waiting import eventually, until
-from soloist.testing.witness import Findings, Report, Witness
+from soloist.testing.witness import Findings, Statement, Witness
 from soloist.testing.worker import Contend, Do, Done, Grab, Worker
 from soloist.testing.workers import Workers
 
@@ -38,7 +38,7 @@ __all__ = [
     "Namespaces",
     "Nemesis",
     "Proxies",
-    "Report",
+    "Statement",
     "StoreLine",
     "Testimony",
     "Witness",

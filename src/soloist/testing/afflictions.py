@@ -135,6 +135,18 @@ def leave(nemesis: Nemesis) -> None:
         nemesis.await_member(name)
 
 
+def join(nemesis: Nemesis) -> None:
+    """A stranger joins, contends with the others for a while, and leaves, or is killed and does not come back."""
+    name = nemesis.take_in()
+    time.sleep(nemesis.draw.choice((0.1, 0.5, 1.5)) * nemesis.lease)
+    if nemesis.draw.random() < 0.5:
+        nemesis.fell(name)
+        return
+    nemesis.dead.append(nemesis.tally(name))
+    nemesis.note(f"{name} leaves")
+    nemesis.crew.end(name)
+
+
 def amnesia(nemesis: Nemesis) -> None:
     """One starts on a copy of its data, on none, or on an old vote file: it is a member, and must not vote."""
     name = nemesis.draw.choice(nemesis.names)
@@ -180,6 +192,7 @@ AFFLICTIONS: dict[str, Affliction] = {
     "pause": pause,
     "pause-most": pause_most,
     "leave": leave,
+    "join": join,
     "amnesia": amnesia,
     **NEED_PROXIES,
 }

@@ -27,6 +27,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     peers: dict[str, str]
+    """None of them: whoever joins is told of some in its options."""
     options: dict[str, Any]
     """Of its `Node`."""
     locks: int
@@ -78,7 +79,7 @@ class _Haunted:
         self.tally, self.journal = Tally(), Journal(part.journal)
         self.over = asyncio.Event()
         self.draw = random.Random(os.getpid())
-        self.node = Node(part.name, part.peers, **part.options)
+        self.node = Node(part.name, part.peers or None, **part.options)
 
     async def live(self) -> None:
         loop = asyncio.get_running_loop()

@@ -23,6 +23,7 @@ from soloist.testing.crew import Crew
 from soloist.testing.haunted import Part, Tally, haunt
 from soloist.testing.journal import read
 from soloist.testing.judge import SLACK_SECONDS, Evidence, Fault, Judgement, judge
+from soloist.testing.ports import ports
 from soloist.testing.proxies import Proxies
 from soloist.testing.store import keep_store
 from soloist.testing.waiting import until
@@ -30,7 +31,7 @@ from soloist.testing.waiting import until
 KINDS = tuple(AFFLICTIONS)
 UNCUT = tuple(kind for kind in KINDS if kind not in NEED_PROXIES)
 """Those that need no proxies."""
-STORE = "store"
+STORE, STRANGER = "store", "stranger"
 DRIFT = 0.01
 """How much a clock may be fast or slow: as much as leases allow for."""
 ENTRIES_AFTER = 50
@@ -74,12 +75,13 @@ class Nemesis:
         self._options = {"cluster": "nemesis", "lease": lease, "shortcut": direct, **options}
         self._direct = direct
         self._held = ExitStack()
-        self._starts = 0
+        self._starts = self._strangers = 0
 
     def __enter__(self) -> Nemesis:
         with ExitStack() as held:  # whatever fails, nothing of it is left
             self.folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="nemesis-")))
             self.proxies = held.enter_context(Proxies(self.names, self.seed, framed=True))
+            (self._free_address,) = held.enter_context(ports(STRANGER)).values()
             self.crew = held.enter_context(Crew(self.quiet))
             self.crew.start(STORE, keep_store)
             self._store = self.crew.hear(STORE)
@@ -96,12 +98,13 @@ class Nemesis:
     def __exit__(self, *error: Any) -> None:
         self._held.__exit__(*error)
 
-    def _start(self, name: str) -> None:
+    def _start(self, name: str, **told: Any) -> None:
+        """With all the others, or with what it is told instead."""
         self._starts += 1
         part = Part(
             name=name,
-            peers=self.proxies.direct if self._direct else self.proxies.peers(name),
-            options={**self._options, "data_dir": str(self.data(name))},
+            peers={} if told else self.proxies.direct if self._direct else self.proxies.peers(name),
+            options={**self._options, "data_dir": str(self.data(name)), **told},
             locks=self.locks,
             tasks=self.tasks,
             journal=str(self.folder / f"{name}-{self._starts}.journal"),
@@ -144,6 +147,18 @@ class Nemesis:
         self._start(name)
         self.crew.hear(name)
         self.note(f"{name} is started again")
+
+    def take_in(self) -> str:
+        """Start a node that nobody was told of, and that was told of two of the others; gives its name. One at a time."""
+        self._strangers += 1
+        name, where = f"{STRANGER}{self._strangers}", self._free_address
+        known = {each: self.proxies.direct[each] for each in self.draw.sample(self.names, 2)}
+        self.upgraded.add(name)  # whatever version the others have come to
+        self.note(f"{name} joins by {' and '.join(known)}", "join")
+        self._start(name, join=known, listen=where, address=where)
+        self.crew.hear(name)
+        self.await_member(name)
+        return name
 
     def await_member(self, name: str) -> None:
         """A node that is not let in is an error."""

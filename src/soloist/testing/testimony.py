@@ -9,9 +9,9 @@ from multiprocessing.connection import Connection
 import msgspec
 
 from soloist.net.link.wire import Frames, encode, frame
-from soloist.testing.witness import Report, Witness
+from soloist.testing.witness import Statement, Witness
 
-decode_report = msgspec.msgpack.Decoder(Report).decode
+decode_statement = msgspec.msgpack.Decoder(Statement).decode
 
 HEARD = b"\x01"
 TURNS = 3
@@ -36,12 +36,12 @@ class WitnessServer:
 
 
 class _Line(asyncio.Protocol):
-    """From a holder: every report is answered when it has been noted. A line that ends while inside is a death."""
+    """From a holder: every statement is answered when it has been noted. A line that ends while inside is a death."""
 
     def __init__(self, witness: Witness) -> None:
         self.witness = witness
         self.frames = Frames()
-        self.inside: list[Report] = []
+        self.inside: list[Statement] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -49,23 +49,23 @@ class _Line(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         for body in self.frames.feed(data):
-            self._hear(decode_report(body))
+            self._hear(decode_statement(body))
             self.transport.write(HEARD)
 
-    def _hear(self, report: Report) -> None:
-        overlaps = report.event == "enter" and self.witness.full(report.lock)
-        self.witness.hear(report)
-        if report.event == "enter":
-            self.inside.append(report)
+    def _hear(self, statement: Statement) -> None:
+        overlaps = statement.event == "enter" and self.witness.full(statement.lock)
+        self.witness.hear(statement)
+        if statement.event == "enter":
+            self.inside.append(statement)
         else:
-            entry = msgspec.structs.replace(report, event="enter")
+            entry = msgspec.structs.replace(statement, event="enter")
             self.inside = [held for held in self.inside if held != entry]
         if overlaps:
             _after(TURNS, self.witness)
 
     def connection_lost(self, error: Exception | None) -> None:
-        for report in self.inside:
-            self.witness.gone(report)
+        for statement in self.inside:
+            self.witness.gone(statement)
 
 
 def _after(turns: int, witness: Witness) -> None:
@@ -88,9 +88,9 @@ class Testimony:
     async def to(cls, witness: tuple[str, int]) -> Testimony:
         return cls(*await asyncio.open_connection(*witness))
 
-    async def give(self, report: Report) -> None:
+    async def give(self, statement: Statement) -> None:
         async with self.turn:
-            self.writer.write(frame(encode(report)))
+            self.writer.write(frame(encode(statement)))
             await self.reader.readexactly(1)
 
     async def close(self) -> None:
@@ -104,8 +104,8 @@ class BlockingTestimony:
     def __init__(self, witness: tuple[str, int]) -> None:
         self.socket = socket.create_connection(witness)
 
-    def give(self, report: Report) -> None:
-        self.socket.sendall(frame(encode(report)))
+    def give(self, statement: Statement) -> None:
+        self.socket.sendall(frame(encode(statement)))
         if not self.socket.recv(1):
             raise ConnectionError("the witness is gone")
 

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 
-class Report(msgspec.Struct, frozen=True, array_like=True):
+class Statement(msgspec.Struct, frozen=True, array_like=True):
     """What a holder tells the witness.
 
     `lost` instead of `exit`: the holder found out, before it used the lock again, that it has it no more.
@@ -49,7 +49,7 @@ class _Overlap(msgspec.Struct):
     """More inside than may be. It stands unless some of them turn out to have had the lock no more."""
 
     lock: str
-    inside: list[Report]
+    inside: list[Statement]
     certain: bool = False
     """Whether all of them were alive, as far as can be known: then a death later on excuses nobody."""
 
@@ -60,53 +60,53 @@ class Witness:
     def __init__(self, remember: bool = False) -> None:
         self.remember = remember
         self._findings: dict[str, Findings] = {}
-        self._inside: dict[str, list[Report]] = {}
+        self._inside: dict[str, list[Statement]] = {}
         self._overlaps: list[_Overlap] = []
         self._highest: dict[tuple[str, int], int] = {}
 
-    def hear(self, report: Report) -> None:
-        found = self._findings.setdefault(report.lock, Findings(report.capacity))
-        if report.event == "enter":
-            self._enter(report, found)
-        elif held := self._take_out(report):
-            if report.event == "exit":
+    def hear(self, statement: Statement) -> None:
+        found = self._findings.setdefault(statement.lock, Findings(statement.capacity))
+        if statement.event == "enter":
+            self._enter(statement, found)
+        elif held := self._take_out(statement):
+            if statement.event == "exit":
                 found.exits += 1
             else:
                 found.losses += 1
                 self._excuse(held, also_certain=True)
         else:
-            found.problems.append(f"{report.holder} left with fence {report.fence}, but was not inside")
+            found.problems.append(f"{statement.holder} left with fence {statement.fence}, but was not inside")
 
-    def _enter(self, report: Report, found: Findings) -> None:
-        inside = self._inside.setdefault(report.lock, [])
-        inside.append(report)
+    def _enter(self, statement: Statement, found: Findings) -> None:
+        inside = self._inside.setdefault(statement.lock, [])
+        inside.append(statement)
         found.entries += 1
-        found.by_holder[report.holder] = found.by_holder.get(report.holder, 0) + 1
+        found.by_holder[statement.holder] = found.by_holder.get(statement.holder, 0) + 1
         if self.remember:
-            found.order.append((report.holder, report.fence))
-        if report.capacity != found.capacity:
+            found.order.append((statement.holder, statement.fence))
+        if statement.capacity != found.capacity:
             found.problems.append(
-                f"{report.holder} takes {report.capacity} for its capacity, others {found.capacity}"
+                f"{statement.holder} takes {statement.capacity} for its capacity, others {found.capacity}"
             )
         if len(inside) > found.capacity:
-            self._overlaps.append(_Overlap(report.lock, list(inside)))
+            self._overlaps.append(_Overlap(statement.lock, list(inside)))
         else:
             found.most_inside = max(found.most_inside, len(inside))
-        self._judge_fence(report, found)
+        self._judge_fence(statement, found)
 
-    def _judge_fence(self, report: Report, found: Findings) -> None:
-        place = 0 if found.capacity == 1 else report.place
+    def _judge_fence(self, statement: Statement, found: Findings) -> None:
+        place = 0 if found.capacity == 1 else statement.place
         if place is None:  # several holders cannot be ordered by one number
             return
-        before = self._highest.get((report.lock, place), 0)
-        if report.fence <= before:
-            found.problems.append(f"{report.holder} entered with fence {report.fence} after {before}")
-        self._highest[report.lock, place] = max(before, report.fence)
+        before = self._highest.get((statement.lock, place), 0)
+        if statement.fence <= before:
+            found.problems.append(f"{statement.holder} entered with fence {statement.fence} after {before}")
+        self._highest[statement.lock, place] = max(before, statement.fence)
 
-    def gone(self, report: Report) -> None:
+    def gone(self, statement: Statement) -> None:
         """The holder that said this, and no more, is dead."""
-        if held := self._take_out(report):
-            self._findings[report.lock].vanished += 1
+        if held := self._take_out(statement):
+            self._findings[statement.lock].vanished += 1
             self._excuse(held, also_certain=False)
 
     def confirm(self) -> None:
@@ -114,15 +114,15 @@ class Witness:
         for overlap in self._overlaps:
             overlap.certain = True
 
-    def _take_out(self, report: Report) -> Report | None:
-        inside = self._inside.get(report.lock, [])
+    def _take_out(self, statement: Statement) -> Statement | None:
+        inside = self._inside.get(statement.lock, [])
         for held in inside:
-            if (held.holder, held.fence) == (report.holder, report.fence):
+            if (held.holder, held.fence) == (statement.holder, statement.fence):
                 inside.remove(held)
                 return held
         return None
 
-    def _excuse(self, held: Report, also_certain: bool) -> None:
+    def _excuse(self, held: Statement, also_certain: bool) -> None:
         """It had the lock no more when the others came."""
         for overlap in list(self._overlaps):
             if held in overlap.inside and (also_certain or not overlap.certain):
@@ -138,9 +138,9 @@ class Witness:
         return sum(found.entries for found in self._findings.values())
 
     @property
-    def inside(self) -> list[Report]:
+    def inside(self) -> list[Statement]:
         """The entries that were not followed by an exit."""
-        return [report for reports in self._inside.values() for report in reports]
+        return [statement for inside in self._inside.values() for statement in inside]
 
     def findings(self) -> dict[str, Findings]:
         """Of each lock, as things stand."""
@@ -165,9 +165,9 @@ class Witness:
         self, lock: str, holder: str, fence: int, capacity: int = 1, place: int | None = None
     ) -> Iterator[None]:
         """For holders in the witness's own process: the body of a `with` that holds a lock."""
-        report = Report("enter", lock, capacity, holder, fence, place)
-        self.hear(report)
+        statement = Statement("enter", lock, capacity, holder, fence, place)
+        self.hear(statement)
         try:
             yield
         finally:
-            self.hear(msgspec.structs.replace(report, event="exit"))
+            self.hear(msgspec.structs.replace(statement, event="exit"))

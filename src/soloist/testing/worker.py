@@ -15,7 +15,7 @@ from soloist.net import Hold, Lock, LockError, Node
 from soloist.net.telemetry.recording import TraceRecorder
 from soloist.testing.clusters import connected
 from soloist.testing.testimony import Testimony
-from soloist.testing.witness import Report
+from soloist.testing.witness import Statement
 
 # What it can be told. `None` closes its node and ends it; an answer follows to everything else but HALT.
 
@@ -150,9 +150,9 @@ class Worker:
             return self.node.stats.messages_sent
         raise ValueError(f"a worker cannot be told {command!r}")
 
-    async def _tell(self, report: Report) -> None:
+    async def _tell(self, statement: Statement) -> None:
         if self.testimony:
-            await self.testimony.give(report)
+            await self.testimony.give(statement)
 
     async def _contend(self, job: Contend) -> Done:
         node = self.node
@@ -170,7 +170,7 @@ class Worker:
 
     async def _visit(self, hold: Hold, job: Contend) -> bool:
         """Whether it was ours to the end."""
-        entry = Report("enter", job.lock, job.capacity, self.node.name, hold.fence, hold.slot)
+        entry = Statement("enter", job.lock, job.capacity, self.node.name, hold.fence, hold.slot)
         await self._tell(entry)
         await asyncio.sleep(job.inside)
         kept = hold.valid
@@ -182,12 +182,12 @@ class Worker:
             hold = self.holds[lock] = await self.node.lock(lock).acquire_or_raise(timeout)
         except LockError as error:
             return f"{type(error).__name__}: {error}"
-        await self._tell(Report("enter", lock, 1, self.node.name, hold.fence))
+        await self._tell(Statement("enter", lock, 1, self.node.name, hold.fence))
         return hold.fence
 
     async def _free(self, lock: str) -> int:
         hold = self.holds.pop(lock)
-        await self._tell(Report("exit" if hold.valid else "lost", lock, 1, self.node.name, hold.fence))
+        await self._tell(Statement("exit" if hold.valid else "lost", lock, 1, self.node.name, hold.fence))
         await hold.release()
         return hold.fence
 

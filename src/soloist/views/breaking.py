@@ -25,17 +25,25 @@ class Breaking(msgspec.Struct, kw_only=True):
     @classmethod
     def of(cls, locks: tuple[str, ...], view: View) -> Breaking:
         below = fence(view.epoch + 1, 0)
-        return cls(evictions=tuple(Eviction(lock, below) for lock in locks), since=view)
+        evictions = tuple(Eviction(lock, below) for lock in locks)
+        lost = {each.hold for each in view.withheld if evicted(each.hold, evictions)}
+        return cls(evictions=evictions, since=view, held=lost)
 
     def ask(self, view: View) -> Break:
         return Break(view.epoch, self.evictions)
 
     def see(self, view: View) -> None:
         """A view after `since`, which itself tells only of what was before."""
-        self.held |= {hold for hold in (*view.broken, *view.holders) if evicted(hold, self.evictions)}
+        known = (*view.broken, *_held(view))
+        self.held |= {hold for hold in known if evicted(hold, self.evictions)}
 
     def done(self, view: View) -> bool:
         """Whether nobody has such a hold in this view: who is in it has lost it, and who is not was out-waited."""
         return view.epoch > self.since.epoch and not any(
-            evicted(hold, self.evictions) for hold in view.holders
+            evicted(hold, self.evictions) for hold in _held(view)
         )
+
+
+def _held(view: View) -> tuple[Holder, ...]:
+    """By members, and for those who are lost."""
+    return (*view.holders, *(each.hold for each in view.withheld))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from soloist.core import Message
-from soloist.views.view import Ballot, Holder, Incarnation, View, Vote, VoterId
+from soloist.views.view import Ballot, Holder, Incarnation, Registration, View, Vote, VoterId
 
 
 class VoteFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +23,8 @@ class VoteFile(msgspec.Struct, frozen=True, kw_only=True):
     accepted: Vote | None = None
     banned: tuple[Incarnation, ...] = ()
     """Members that get no acknowledgement before the next view."""
+    registered: tuple[Registration, ...] = ()
+    """Holds whose loss must not go unnoticed."""
     start: int = 0
     """How many times a voter was started on this file."""
     place: str = ""
@@ -60,10 +62,22 @@ class Lost(msgspec.Struct, frozen=True):
     """Whether somebody had it taken away; else there was no lease, or a view without it."""
 
 
+class Entitled(msgspec.Struct, frozen=True):
+    """A majority has stored the registration of this hold: it may begin."""
+
+    hold: Holder
+
+
+class Discharged(msgspec.Struct, frozen=True):
+    """A majority has struck this hold off: its place may go to somebody else."""
+
+    hold: Holder
+
+
 class Dropped(msgspec.Struct, frozen=True):
     """This incarnation is not in the view: never act again; start anew as another incarnation."""
 
     view: View
 
 
-Effect = Store | Send | Activate | Lost | Dropped
+Effect = Store | Send | Activate | Lost | Entitled | Discharged | Dropped

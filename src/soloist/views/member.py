@@ -1,4 +1,4 @@
-"""A member: a node that takes part in locks, while a majority of voters has acknowledged it lately. Rules M1 to M7.
+"""A member: a node that takes part in locks, while a majority of voters has acknowledged it lately. Rules M1 to M8.
 
 `renew`, `receive` and `wedge` may be called by a thread of its own, `enter` and `release` by a loop that may hang: the
 driver puts one mutex around all of them, never held across I/O. Nothing here waits, and no timer extends or ends
@@ -13,9 +13,34 @@ from typing import ClassVar
 import msgspec
 
 from soloist.core import Message, UsageError
-from soloist.views.effects import Activate, Dropped, Effect, Lost, Send
-from soloist.views.messages import Ack, Bye, Decided, Fetch, Join, Prepare, Probe, Renew, Report
-from soloist.views.view import Eviction, Holder, Incarnation, Node, View, VoterId, evicted, ordered
+from soloist.views.effects import Activate, Discharged, Dropped, Effect, Entitled, Lost, Send
+from soloist.views.ledger import Ledger
+from soloist.views.messages import (
+    Ack,
+    Bye,
+    Decided,
+    Fetch,
+    Join,
+    Prepare,
+    Probe,
+    Register,
+    Registered,
+    Renew,
+    Report,
+    Strike,
+    Struck,
+)
+from soloist.views.view import (
+    Eviction,
+    Holder,
+    Incarnation,
+    Node,
+    Registration,
+    View,
+    VoterId,
+    evicted,
+    ordered,
+)
 
 REMEMBERED = 8
 """Renewals whose sending time is remembered; an acknowledgement of an older one counts for nothing."""
@@ -47,6 +72,8 @@ class Member(msgspec.Struct, kw_only=True):
     """What is held here, by lock and slot."""
     broken: tuple[Holder, ...] = ()
     """What was taken away in this epoch."""
+    ledger: Ledger = msgspec.field(default_factory=Ledger)
+    """What voters know of these holds."""
     askers: tuple[str, ...] = ()
     """Proposers that want to hear the report."""
     echoes: dict[VoterId, int] = {}
@@ -65,6 +92,8 @@ class Member(msgspec.Struct, kw_only=True):
         Prepare: "prepare",
         Decided: "decided",
         Fetch: "fetch",
+        Registered: "registered",
+        Struck: "struck",
     }
 
     def receive(self, sender: str, message: Message, now: float) -> None:
@@ -108,6 +137,7 @@ class Member(msgspec.Struct, kw_only=True):
                     self.deaf,
                 ),
             )
+        self.tell_of_registrations()
 
     def ask_to_join(self, voters: tuple[VoterId, ...]) -> None:
         """Said again and again to the voters of any view, until a view has me."""
@@ -164,8 +194,11 @@ class Member(msgspec.Struct, kw_only=True):
 
     def lose(self, hold: Holder) -> None:
         del self.holds[hold.lock, hold.slot]
+        stands = self.ledger.lose(hold, hold in self.broken)
         self.out.append(Lost(hold, hold in self.broken))
         self.changed()
+        if stands:
+            self.tell_of_registrations()
 
     def lose_all(self) -> None:
         for hold in list(self.holds.values()):
@@ -183,15 +216,18 @@ class Member(msgspec.Struct, kw_only=True):
         """
         if (lock, slot) in self.holds:
             raise UsageError(f"{lock!r} slot {slot} is held here already")
-        if not self.may_enter(now):
+        hold = Holder(lock, self.me, fence, slot, size)
+        if not self.may_enter(now) or self.view is None or not self.ledger.begins(hold, self.view):
             return False
-        self.holds[lock, slot] = Holder(lock, self.me, fence, slot, size)
+        self.holds[lock, slot] = hold
         return True
 
     def release(self, lock: str, slot: int, now: float) -> None:
         """The hold has ended. While wedged it has been reported: report again without it."""
-        self.holds.pop((lock, slot), None)
+        hold = self.holds.pop((lock, slot), None)
         self.changed()
+        if hold:
+            self.strike(hold)
 
     # M4: wedging.
 
@@ -215,20 +251,24 @@ class Member(msgspec.Struct, kw_only=True):
     def wedge(self, now: float) -> None:
         """M4: for good, until the next view: no caller is let in, no mail of the algorithms is sent or heard."""
         self.wedged = True
+        self.ledger.wedge()
         self.report(now)
 
     def report(self, now: float) -> Report:
         """M4: the holds that are good now; asking about them may lose them."""
         if not self.valid(now):
             self.lose_all()
-        return Report(self.epoch, self.me, tuple(sorted(self.holds.values())), self.broken)
+        return self.account()
+
+    def account(self) -> Report:
+        holds = tuple(sorted(self.holds.values()))
+        return Report(self.epoch, self.me, holds, self.broken, self.ledger.lost)
 
     def changed(self) -> None:
         """A hold has ended: if that was reported otherwise, say so. Renewals say it, too."""
         if self.wedged:
-            report = Report(self.epoch, self.me, tuple(sorted(self.holds.values())), self.broken)
             for asker in self.askers:
-                self.say(asker, report)
+                self.say(asker, self.account())
 
     # M5: the next view.
 
@@ -265,10 +305,12 @@ class Member(msgspec.Struct, kw_only=True):
         carried = [hold for hold in view.holders if hold.incarnation == self.me]
         inside = [hold for hold in carried if self.holds.get((hold.lock, hold.slot)) == hold]
         inside = [hold for hold in inside if self.holding(hold.lock, hold.slot, now)]
-        passing = [hold for hold in carried if hold not in inside]
         for hold in set(self.holds.values()) - set(inside):
             self.lose(hold)
+        passing = [hold for hold in carried if hold not in (*inside, *self.ledger.lost)]
+        self.ledger.begin(view, inside, passing)
         self.out.append(Activate(view, tuple(inside), tuple(passing)))
+        self.tell_of_registrations()
 
     def end(self, view: View | None = None) -> None:
         """M7: lose everything and never act again."""
@@ -304,10 +346,44 @@ class Member(msgspec.Struct, kw_only=True):
         """M7: once nothing is held any more say BYE, and never act again. Whether it was said."""
         if not self.leaving or self.holds:
             return False
+        self.tell_of_registrations()  # before it is gone: what was released is not lost
         for each in ordered((*self.known_voters(), *to)):
             self.say(each, Bye(self.me))
         self.ended = True
         return True
+
+    # M8: registrations.
+
+    def register(self, registration: Registration, now: float) -> bool:
+        """M8: let a majority of voters store it; then, and not before, its caller may be let in."""
+        if not self.may_enter(now):
+            return False
+        self.ledger.ask(registration)
+        self.tell_voters(Register(self.epoch, registration))
+        return True
+
+    def registered(self, sender: str, m: Registered, now: float) -> None:
+        if self.view and m.epoch == self.epoch and self.ledger.stored(m.hold, m.voter, self.view):
+            self.out.append(Entitled(m.hold))
+
+    def strike(self, hold: Holder) -> None:
+        """M8: the hold has ended, or never began; if it was registered its place stays taken until it is struck off."""
+        if self.ledger.ends(hold):
+            self.tell_voters(Strike(self.epoch, hold))
+
+    def struck(self, sender: str, m: Struck, now: float) -> None:
+        if self.view and m.epoch == self.epoch and self.ledger.struck(m.hold, m.voter, self.view):
+            self.out.append(Discharged(m.hold))
+
+    def tell_of_registrations(self) -> None:
+        """All that voters may not have heard."""
+        if self.view:
+            self.tell_voters(*self.ledger.said(self.view))
+
+    def tell_voters(self, *messages: Message) -> None:
+        for message in messages:
+            for voter in self.view.voters if self.view else ():
+                self.say(voter, message)
 
     # Helpers.
 

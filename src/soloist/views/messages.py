@@ -8,7 +8,17 @@ from __future__ import annotations
 import msgspec
 
 from soloist.core import Message
-from soloist.views.view import Ballot, Eviction, Holder, Incarnation, Node, View, Vote, VoterId
+from soloist.views.view import (
+    Ballot,
+    Eviction,
+    Holder,
+    Incarnation,
+    Node,
+    Registration,
+    View,
+    Vote,
+    VoterId,
+)
 
 
 class Report(Message, frozen=True):
@@ -19,6 +29,8 @@ class Report(Message, frozen=True):
     holds: tuple[Holder, ...]
     broken: tuple[Holder, ...] = ()
     """What it would hold as well, had that not been taken away."""
+    lost: tuple[Holder, ...] = ()
+    """Registered holds that it has lost, and not released."""
 
 
 def newest(report: Report, other: Report | None) -> Report:
@@ -83,6 +95,10 @@ class News(msgspec.Struct, frozen=True, array_like=True):
     cut: tuple[tuple[Incarnation, Incarnation], ...] = ()
     """Members (first) that complain of not hearing others (second)."""
     evictions: tuple[Eviction, ...] = ()
+    struck: tuple[Holder, ...] = ()
+    """Registered holds that were released."""
+    over: tuple[Holder, ...] = ()
+    """Registered holds that were lost so long ago that nobody need wait for them any more."""
 
 
 class Polled(Message, frozen=True):
@@ -116,6 +132,8 @@ class Promise(Message, frozen=True):
     banned: tuple[Incarnation, ...]
     news: News
     start: int = 0
+    registered: tuple[Registration, ...] = ()
+    """All that are stored there: there will be no more before the next view."""
 
 
 class Accept(Message, frozen=True):
@@ -178,6 +196,36 @@ class Break(Message, frozen=True):
     evictions: tuple[Eviction, ...]
 
 
+class Register(Message, frozen=True):
+    """REGISTER: store this before I let its caller in."""
+
+    epoch: int
+    registration: Registration
+
+
+class Registered(Message, frozen=True):
+    """It is stored."""
+
+    voter: VoterId
+    epoch: int
+    hold: Holder
+
+
+class Strike(Message, frozen=True):
+    """STRIKE: this hold has ended, or never began: strike it off."""
+
+    epoch: int
+    hold: Holder
+
+
+class Struck(Message, frozen=True):
+    """It is struck off."""
+
+    voter: VoterId
+    epoch: int
+    hold: Holder
+
+
 Said = (
     Renew
     | Ack
@@ -196,5 +244,9 @@ Said = (
     | Bye
     | Dead
     | Break
+    | Register
+    | Registered
+    | Strike
+    | Struck
 )
 """All of them, to decode what a peer sends."""

@@ -37,11 +37,13 @@ from soloist.views.view import (
     Incarnation,
     Lease,
     Node,
+    Registration,
     View,
     VoterId,
     evicted,
     newcomers,
     ordered,
+    unsurpassed,
 )
 
 
@@ -82,6 +84,9 @@ class Proposer(msgspec.Struct, kw_only=True):
     cut: set[tuple[Incarnation, Incarnation]] = set()
     evictions: set[Eviction] = set()
     """What is to be taken from its holders."""
+    struck: set[Holder] = set()
+    over: set[Holder] = set()
+    """Registered holds that were released, or lost long enough ago."""
     proposal: View | None = None
     """What ACCEPT asks for: one only at this ballot."""
     accepted: set[VoterId] = set()
@@ -136,7 +141,7 @@ class Proposer(msgspec.Struct, kw_only=True):
         if not self.view.is_quorum(self.polled):
             return False
         unfinished = self.reports or any(m.promised for m in self.polled.values())
-        wanted = self.asked or self.evictions
+        wanted = self.asked or self.evictions or self.over
         return bool(wanted or unfinished or self.silent() or self.gone or self.newcomers() or self.cut_off())
 
     def newcomers(self) -> list[Node]:
@@ -148,7 +153,8 @@ class Proposer(msgspec.Struct, kw_only=True):
     def prepare(self) -> None:
         """P1: to voters and members, again and again until done or overtaken."""
         joiners = tuple(self.joiners[inc] for inc in sorted(self.joiners))
-        news = News((), ordered(self.gone), joiners, (), tuple(sorted(self.evictions)))
+        struck, over = tuple(sorted(self.struck)), tuple(sorted(self.over))
+        news = News((), ordered(self.gone), joiners, (), tuple(sorted(self.evictions)), struck, over)
         for each in (*self.view.voters, *sorted(self.view.incarnations)):
             self.say(each, Prepare(self.epoch, self.ballot, self.asked, news))
 
@@ -209,6 +215,7 @@ class Proposer(msgspec.Struct, kw_only=True):
             lease=self.lease or self.view.lease,
             algorithms=self.algorithms or self.view.algorithms,
             protocol=min(node.newest for node in members),
+            registered=self.registered(kept),
         )
         return view if self.sound(view) else None
 
@@ -231,6 +238,26 @@ class Proposer(msgspec.Struct, kw_only=True):
     def holders(self, kept: list[Node]) -> tuple[Holder, ...]:
         """What the members that stay hold, in their own words."""
         return tuple(sorted(hold for node in kept for hold in self.reports[node.incarnation].holds))
+
+    def registered(self, kept: list[Node]) -> tuple[Registration, ...]:
+        """P2: what any voter of the majority has stored, and what nothing shows to be over."""
+        found = {each for promise in self.promises.values() for each in promise.registered}
+        return unsurpassed(filter(self.stands, found), self.holders(kept))
+
+    def stands(self, each: Registration) -> bool:
+        """P2: whether it may not be left out. Who has reported knows best what it has lost, and what it has not."""
+        hold = each.hold
+        if evicted(hold, self.evictions) or hold in self.over:
+            return False
+        report = self.reports.get(hold.incarnation)
+        if report and hold.incarnation not in self.gone:
+            return hold in report.holds or hold in report.lost
+        return hold not in self.struck and self.may_have_begun(each)
+
+    def may_have_begun(self, each: Registration) -> bool:
+        """Not if so many have promised without having stored it that no majority can have."""
+        without = [voter for voter, promise in self.promises.items() if each not in promise.registered]
+        return len(self.view.voters) - len(without) >= self.view.majority
 
     def next_voters(self) -> tuple[VoterId, ...]:
         return self.change.applied(self.view.voters) if self.change else self.view.voters
@@ -320,6 +347,8 @@ class Proposer(msgspec.Struct, kw_only=True):
         self.gone |= self.view.incarnations.intersection(news.gone)
         self.cut |= set(news.cut)
         self.evictions |= set(news.evictions)
+        self.struck |= set(news.struck)
+        self.over |= set(news.over)
         for node in news.joiners:
             self.take_in(node)
 

@@ -17,6 +17,8 @@ VoterId = str
 """One vote file: a voter that has lost its disk comes back under another id."""
 
 COUNTER_BITS = 40
+FOR_GOOD = 1e12
+"""Seconds: a delay that never ends. Infinity would not come back from a vote file, which is JSON."""
 
 
 def fence(epoch: int, counter: int) -> int:
@@ -50,6 +52,16 @@ class Holder(msgspec.Struct, frozen=True, array_like=True, order=True):
     """How many places the lock has."""
 
 
+class Registration(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """A hold that a majority of voters has stored before it began, so that it is known of when its holder is lost."""
+
+    hold: Holder
+    node: str
+    """The name of the holder's node."""
+    delay: float
+    """Seconds for which nobody else gets in after the loss was decided; `FOR_GOOD`: until somebody breaks the lock."""
+
+
 class Eviction(msgspec.Struct, frozen=True, array_like=True, order=True):
     """Somebody wants this lock taken from whoever holds it with a fence below that: later holders have nothing to fear."""
 
@@ -62,6 +74,8 @@ class Eviction(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 NOBODY = Eviction("", 0)
 """Hits no hold: it asks for the next view for its own sake."""
+LOSS = Eviction("", -1)
+"""As well: a registered hold is lost, and nobody but its member knows."""
 
 
 def evicted(hold: Holder, evictions: Iterable[Eviction]) -> bool:
@@ -124,6 +138,8 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """Holds that were taken from members which stay, when this view was made."""
     homes: tuple[tuple[VoterId, str], ...] = ()
     """Where voters are to be found: not all of them need be members."""
+    registered: tuple[Registration, ...] = ()
+    """Holds that voters have stored when they began, and that were not released when this view was made."""
 
     def __post_init__(self) -> None:
         if not self.voters or len(set(self.voters)) < len(self.voters):
@@ -136,6 +152,12 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     @property
     def incarnations(self) -> frozenset[Incarnation]:
         return frozenset(node.incarnation for node in self.members)
+
+    @property
+    def withheld(self) -> tuple[Registration, ...]:
+        """Those whose holders are lost: in this epoch nobody gets in where they were."""
+        held = set(self.holders) if self.registered else ()
+        return tuple(each for each in self.registered if each.hold not in held)
 
     @property
     def origin(self) -> int:
@@ -171,6 +193,16 @@ class Vote(msgspec.Struct, frozen=True, array_like=True):
 
     ballot: Ballot
     view: View
+
+
+def unsurpassed(registered: Iterable[Registration], holders: Iterable[Holder]) -> tuple[Registration, ...]:
+    """Without those that were released, as a later holder of the same place shows: fences grow from holder to holder."""
+    registered = tuple(registered)
+    newest: dict[tuple[str, int], int] = {}
+    for hold in (*holders, *(each.hold for each in registered)):
+        place = hold.lock, hold.slot
+        newest[place] = max(hold.fence, newest.get(place, 0))
+    return tuple(sorted(r for r in registered if r.hold.fence == newest[r.hold.lock, r.hold.slot]))
 
 
 def newcomers(view: View, joiners: Iterable[Node]) -> list[Node]:

@@ -1,7 +1,7 @@
 """A voter: remembers views and promises for the cluster, and knows which members it has acknowledged when.
 
 A majority of voters makes the next view, and a majority of acknowledgements is a member's lease. The two meet in one
-voter at least, and that is why a member that is left out holds nothing any more. Rules V1 to V5.
+voter at least, and that is why a member that is left out holds nothing any more. Rules V1 to V7.
 """
 
 from __future__ import annotations
@@ -28,12 +28,16 @@ from soloist.views.messages import (
     Prepare,
     Probe,
     Promise,
+    Register,
+    Registered,
     Renew,
     Report,
     Stored,
+    Strike,
+    Struck,
     newest,
 )
-from soloist.views.view import Eviction, Incarnation, Node, View, Vote, newcomers, ordered
+from soloist.views.view import Eviction, Holder, Incarnation, Node, View, Vote, newcomers, ordered
 
 
 class Heard(msgspec.Struct, frozen=True, array_like=True):
@@ -59,6 +63,12 @@ class Voter(msgspec.Struct, kw_only=True):
     """Whom each member has not heard for a lease."""
     evictions: set[Eviction] = set()
     """What somebody wants taken from its holders."""
+    struck: dict[tuple[str, Incarnation], Holder] = {}
+    """What each member has released last of each lock, of what it had registered."""
+    since: dict[Holder, float] = {}
+    """When registered holds were found to be lost."""
+    over: set[Holder] = set()
+    """Of these, the ones that nobody need wait for any more."""
     stopped: str = ""
     """Why this voter votes no more, if it does not."""
     out: list[Effect] = []
@@ -74,6 +84,8 @@ class Voter(msgspec.Struct, kw_only=True):
         Bye: "farewell",
         Dead: "farewell",
         Break: "break_locks",
+        Register: "register",
+        Strike: "strike",
     }
 
     @classmethod
@@ -90,6 +102,7 @@ class Voter(msgspec.Struct, kw_only=True):
         voter = cls(file=file)
         if file.view:
             voter.heard = {inc: Heard(0, now) for inc in file.view.incarnations}
+            voter.since = {each.hold: now for each in file.view.withheld}
         voter.store(msgspec.structs.replace(file, place=place, start=file.start + 1))
         return voter
 
@@ -188,16 +201,13 @@ class Voter(msgspec.Struct, kw_only=True):
         if not self.votes or not self.next_epoch(sender, m.epoch):
             return
         self.learn(m.news)
+        self.over |= self.lapsed(now)
         if not self.may_promise(m) or not (m.asked or self.has_reason(now)):
             return
         banned = ordered({*self.file.banned, *self.silent(now)})
         self.store(msgspec.structs.replace(self.file, ballot=m.ballot, banned=banned))
-        self.say(
-            sender,
-            Promise(
-                m.epoch, m.ballot, self.file.voter, self.file.accepted, banned, self.news(), self.file.start
-            ),
-        )
+        told = (self.file.accepted, banned, self.news(), self.file.start, self.file.registered)
+        self.say(sender, Promise(m.epoch, m.ballot, self.file.voter, *told))
 
     def may_promise(self, m: Prepare | Accept) -> bool:
         return self.file.ballot is None or m.ballot >= self.file.ballot
@@ -226,6 +236,8 @@ class Voter(msgspec.Struct, kw_only=True):
             or newcomers(self.view, self.joiners.values())
             or self.cut
             or self.evictions
+            or self.over
+            or self.lapsed(now)
         )
 
     # V3: votes.
@@ -260,19 +272,54 @@ class Voter(msgspec.Struct, kw_only=True):
         self.joiners = {inc: node for inc, node in self.joiners.items() if inc not in view.incarnations}
         self.cut = {}
         self.evictions = set()
-        self.store(msgspec.structs.replace(self.file, view=view, ballot=None, accepted=None, banned=()))
+        self.struck, self.over = {}, set()
+        self.since = {each.hold: self.since.get(each.hold, now) for each in view.withheld}
+        file = msgspec.structs.replace(self.file, view=view, registered=view.registered)
+        self.store(msgspec.structs.replace(file, ballot=None, accepted=None, banned=()))
+
+    # V6 and V7: registrations.
+
+    def register(self, sender: str, m: Register, now: float) -> None:
+        """V6: store it, and only then say so; not after a promise, which has told all that there is."""
+        hold = m.registration.hold
+        if not self.votes or not self.same_epoch(sender, m.epoch) or self.promised:
+            return
+        assert self.view is not None
+        last = self.struck.get((hold.lock, hold.incarnation))
+        if last and last.slot == hold.slot and last.fence >= hold.fence:
+            return  # it is late: that one has been released
+        if hold.incarnation not in self.view.incarnations:
+            return
+        registered = tuple(sorted({*self.file.registered, m.registration}))
+        self.store(msgspec.structs.replace(self.file, registered=registered))
+        self.say(sender, Registered(self.file.voter, m.epoch, hold))
+
+    def strike(self, sender: str, m: Strike, now: float) -> None:
+        """V6: the hold has ended. Its member may be gone before all voters know, so that is told on."""
+        if not self.votes or not self.same_epoch(sender, m.epoch):
+            return
+        self.struck[m.hold.lock, m.hold.incarnation] = m.hold
+        registered = tuple(each for each in self.file.registered if each.hold != m.hold)
+        self.store(msgspec.structs.replace(self.file, registered=registered))
+        self.say(sender, Struck(self.file.voter, m.epoch, m.hold))
+
+    def lapsed(self, now: float) -> set[Holder]:
+        """V7: lost for longer than their delay, on any clock, counted from when this voter heard that it was decided.
+
+        One that restarts counts anew. Nobody is let in early, so the word of one voter is enough.
+        """
+        assert self.view is not None
+        rate, lost = 1 + self.view.lease.drift, self.view.withheld
+        return {each.hold for each in lost if now - self.since.get(each.hold, now) >= each.delay * rate}
 
     # What binds nobody.
 
     def poll(self, sender: str, m: Poll, now: float) -> None:
         """Before anybody is wedged a proposer asks until it knows that a change will come to an end."""
         if self.votes and self.next_epoch(sender, m.epoch):
-            self.say(
-                sender,
-                Polled(
-                    self.file.voter, m.epoch, tuple(self.silent(now)), self.promised, self.news(), m.number
-                ),
-            )
+            self.over |= self.lapsed(now)
+            told = (tuple(self.silent(now)), self.promised, self.news(), m.number)
+            self.say(sender, Polled(self.file.voter, m.epoch, *told))
 
     def fetch(self, sender: str, m: Fetch, now: float) -> None:
         if self.view and m.epoch < self.view.epoch:
@@ -312,12 +359,16 @@ class Voter(msgspec.Struct, kw_only=True):
             tuple(self.joiners[inc] for inc in sorted(self.joiners)),
             tuple(pairs),
             tuple(sorted(self.evictions)),
+            tuple(sorted(self.struck.values())),
+            tuple(sorted(self.over)),
         )
 
     def learn(self, news: News) -> None:
         assert self.view is not None
         self.gone |= self.view.incarnations.intersection(news.gone)
         self.evictions |= set(news.evictions)
+        self.over |= {each.hold for each in self.view.withheld if each.hold in news.over}
+        self.struck |= {(hold.lock, hold.incarnation): hold for hold in news.struck}
         self.joiners |= {
             node.incarnation: node
             for node in news.joiners
@@ -325,13 +376,17 @@ class Voter(msgspec.Struct, kw_only=True):
         }
 
     def next_epoch(self, sender: str, epoch: int) -> bool:
-        """Whether it is about the epoch after mine. Who is behind gets the view; if I am, I ask for it."""
+        """Whether it is about the epoch after mine."""
+        return self.same_epoch(sender, epoch - 1)
+
+    def same_epoch(self, sender: str, epoch: int) -> bool:
+        """Whether it is about my epoch. Who is behind gets the view; if I am, I ask for it."""
         assert self.view is not None
-        if epoch <= self.view.epoch:
+        if epoch < self.view.epoch:
             self.say(sender, Decided(self.view))
-        elif epoch > self.view.epoch + 1:
+        elif epoch > self.view.epoch:
             self.say(sender, Fetch(self.view.epoch))
-        return epoch == self.view.epoch + 1
+        return epoch == self.view.epoch
 
     def store(self, file: VoteFile) -> None:
         if file != self.file:

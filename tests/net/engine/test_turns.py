@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import AsyncExitStack
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from soloist.net import Node
 from soloist.net.engine.layout import Layout
+from soloist.net.engine.ticket import Effects
+from soloist.net.engine.turns import LOOK_SECONDS, Turns
+from soloist.net.link.transport import Transport
 from soloist.testing import Crew, FaultProxy, eventually, memory_cluster, ports, started
 from tests.net.greedy import be_greedy
 from tests.net.helpers import Exclusion, run
@@ -25,7 +30,8 @@ def resting_at(member: int, members: int, count: int = 1) -> list[str]:
 
 @pytest.mark.parametrize("names", [1, 500], ids=["one lock", "many locks"])
 def test_a_greedy_caller_begun_right_after_the_start_starves_nobody(names: int) -> None:
-    """It has its locks at home, and nobody is connected yet: accepts, dials and handshakes need turns."""
+    """Nobody is let in before all have met. From then on it has its locks at home, and has to look whether others want
+    them (`Turns.deaf`), one by one where they are many."""
 
     async def main() -> None:
         with ports(*"abc") as peers:
@@ -45,7 +51,14 @@ def test_a_greedy_caller_begun_right_after_the_start_starves_nobody(names: int) 
     run(main(), 20)
 
 
+def has_token(node: Node) -> bool:
+    """Whether it has the token of a lock, or has sent it and does not know that it has arrived."""
+    processes = [instance.first.process for instance in node.instances.values()]
+    return any(getattr(process, "token", False) for process in processes) or node.transport.backlog("a") > 0
+
+
 def test_a_greedy_caller_starves_nobody_after_a_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the lock when it is cut off, so nothing makes it wait; the timer by which it calls again needs a turn."""
     monkeypatch.setattr("soloist.net.link.tcp.PATIENCE_SECONDS", 3600)  # nobody shall come past the proxies
 
     async def main() -> None:
@@ -67,12 +80,30 @@ def test_a_greedy_caller_starves_nobody_after_a_cut(monkeypatch: pytest.MonkeyPa
                 exclusion = Exclusion()
                 for _ in range(3):
                     await asyncio.gather(*(exclusion.visit(node, node.lock(lock), ENTRIES) for node in nodes))
+                    await eventually(lambda: not any(map(has_token, nodes)), "a has the lock again")
                     for proxy in proxies:
                         proxy.reset()
                 await asyncio.gather(*(exclusion.visit(node, node.lock(lock), ENTRIES) for node in nodes))
                 await eventually(lambda: all(proxy.accepted > 1 for proxy in proxies), "a has called again")
 
     run(main(), 30)
+
+
+@pytest.mark.parametrize(
+    ("contended", "looks"), [(0, [True, False, True, False]), (9, [True, True, True, True])]
+)
+def test_a_lock_that_nobody_wanted_lately_is_looked_at_less_often(contended: int, looks: list[bool]) -> None:
+    asked: list[bool] = []
+    transport = SimpleNamespace(unread=lambda: bool(asked.append(True)))
+    turns = Turns(cast(Transport, transport), Effects())
+    lock: Any = SimpleNamespace(unheard=0, contended=contended, look_after=0.0)
+    found = []
+    for entered in (1.0, 1.0 + LOOK_SECONDS / 2, 1.0 + 2 * LOOK_SECONDS, 1.0 + 2.5 * LOOK_SECONDS):
+        asked.clear()
+        turns.entered = entered
+        assert not turns.deaf(lock)
+        found.append(bool(asked))
+    assert found == looks
 
 
 def test_timers_and_other_tasks_have_their_turns() -> None:

@@ -19,8 +19,9 @@ import pytest
 from soloist.algorithms import CATALOGUE, find
 from soloist.core import Message, Process, ProtocolError, Site
 from soloist.net import Hold, LockError, Node
-from soloist.net.engine.instance import Instance, fresh
+from soloist.net.engine.instance import Instance
 from soloist.net.engine.layout import Layout
+from soloist.net.engine.sites import fresh
 from soloist.net.engine.ticket import Effects, Terms, Ticket
 from soloist.net.link.wire import Batch, Envelope, decode_batch, encode
 from soloist.testing import eventually, memory_cluster

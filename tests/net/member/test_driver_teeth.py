@@ -186,8 +186,7 @@ async def mail_of_a_later_epoch_is_kept() -> None:
         await hold.release()
         assert (await asyncio.wait_for(waiting, 3)).fence > hold.fence
     finally:
-        for node in nodes:
-            await node.close()
+        await asyncio.gather(*(node.close() for node in nodes))
 
 
 async def places_are_told_apart_over_epochs() -> None:

@@ -57,3 +57,22 @@ def test_who_was_left_out_comes_back_when_everybody_hears_it_or_some_day() -> No
     ears.lost("a")
     assert not ears.may_join(None, 103)
     assert ears.may_join(None, 201)
+
+
+def test_who_heard_us_before_a_link_was_cut_does_not_do_so_now() -> None:
+    """It would be in a view with us, and mail between us would wait until one of us is left out again."""
+    ears = hearing()
+    ears.left_out = VIEW, 50
+    assert ears.may_join(None, 54)
+    assert not ears.may_join(None, 56)
+    ears.heard("b", ["a"], 56)
+    assert ears.may_join(None, 56)
+
+
+def test_who_heard_the_incarnation_before_has_to_hear_this_one() -> None:
+    ears = hearing()
+    ears.left_out = VIEW, 50
+    ears.become_another()
+    assert not ears.may_join(None, 51)
+    ears.heard("b", ["a"], 51)
+    assert ears.may_join(None, 51)

@@ -22,7 +22,7 @@ import pytest
 
 from soloist.net import LockError, NodeClosed
 from soloist.net.service.client import ControlClient
-from soloist.testing import Crew, Report, Witness, eventually, ports
+from soloist.testing import Crew, Statement, Witness, eventually, ports
 from soloist.testing.worker import Grab, work
 from tests.net.helpers import run
 
@@ -132,7 +132,7 @@ class Troupe:
         found = await self.members[who].grab(names, timeout)
         granted = {name: fence for name, fence in found.items() if isinstance(fence, int)}
         for name, fence in granted.items():
-            self.witness.hear(Report("enter", name, 1, who, fence))
+            self.witness.hear(Statement("enter", name, 1, who, fence))
         self.witness.confirm()
         assert not self.witness.problems()
         return len(granted), {words for words in found.values() if isinstance(words, str)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from soloist.testing import until
 from tests.net.service.daemons import alive, cluster
 
 LEASE = 'lease = 2\ndata_dir = "data-{name}"\n'
@@ -23,3 +24,24 @@ def test_a_command_ends_with_its_daemon_and_only_then_the_next_one_is_let_in() -
         found.daemon("a")
         found.ready("a")
         assert found.say("run", "x", "--name", "a", "--", "true")[0] == 0
+
+
+def test_held_for_a_command_that_was_killed_until_it_is_broken() -> None:
+    """kill -9 of `soloist run`: its client is gone and has released nothing."""
+    with cluster("a", more=LEASE) as found:
+        assert found.say("run", "x", "--on-holder-loss", "hold", "--", "true")[0] == 0
+        holder = found.hold("x", "--on-holder-loss", "hold")
+        holder.kill()
+        until(lambda: found.json("status")["withheld"], "it is held for who is lost")
+        lost = f"a held it with fence {holder.fence} and was lost: `soloist break x` frees it"  # type: ignore[attr-defined]
+        code, _, err = found.say("run", "x", "--timeout", "0", "--", "true")
+        assert code == 1
+        assert lost in err
+        assert f"withheld     x: {lost}" in found.say("status")[1]
+        (row,) = found.json("holders")["holders"]
+        assert (row["node"], row["lost"]) == ("a", "lost: `soloist break x` frees it")
+        code, out, _ = found.say("break", "x")
+        assert (code, out.splitlines()[0]) == (0, f"x was taken from a (fence {holder.fence})")  # type: ignore[attr-defined]
+        assert found.say("run", "x", "--lock-delay", "1s", "--", "true")[0] == 0
+        code, _, err = found.say("run", "x", "--on-holder-loss", "keep", "--", "true")
+        assert (code, err) == (2, "soloist: --on-holder-loss must be release or hold, not 'keep'\n")

@@ -61,6 +61,7 @@ PRINTED = msgspec.structs.replace(
     options=(
         choice("token", ("random", "last-seen"), "which token to ask for"),
         number("inform", 2, 0, "how many sites to tell of an idle token; 2 in the paper's simulation"),
+        CARD.options[2],
     ),
 )
 

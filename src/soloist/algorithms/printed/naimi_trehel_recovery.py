@@ -21,7 +21,7 @@ class WaitsAgain(NaimiTrehelRecovery):
     @on(Present)
     def on_present(self, j: Site, m: Present) -> None:
         if self.state in ("consulting", "query", "candidate"):
-            self.go("waiting", self.Twait)
+            self.go("waiting")
 
 
 PRINTED = msgspec.structs.replace(CARD, process=WaitsAgain)

@@ -14,8 +14,8 @@ from soloist.check.views.parts import Slot, World, frozen, is_void, no_echo, pla
 from soloist.check.views.setting import Kit, Setting
 from soloist.check.views.site import LOCK, Site, Token
 from soloist.core import Message
-from soloist.views import Breaking, Effect, Node, Proposer, Send, View, Voter
-from soloist.views.messages import Dead, Decided, Fetch, Poll, Polled, Prepare, Report, Stored
+from soloist.views import Breaking, Effect, Holder, Node, Proposer, Registration, Send, View, Voter, fence
+from soloist.views.messages import Break, Dead, Decided, Fetch, Poll, Polled, Prepare, Report, Stored
 
 HOLDS = 0b111
 """The bits that count good holds."""
@@ -31,7 +31,7 @@ OPEN = 0b111 << 11
 HEAD = 14
 BITS = 20
 FIELD = (1 << BITS) - 1
-UNHEARD = (Fetch, Stored, Poll, Polled)
+UNHEARD = (Fetch, Stored, Poll, Polled, Break)
 """Not modelled: they ask for what is in the pool anyway, or bind nobody."""
 
 
@@ -104,6 +104,15 @@ class Book:
         setting = self.setting
         members = tuple(Node(name, name) for name in setting.members)
         return View(epoch=1, voters=setting.voters, members=members, lease=setting.lease)
+
+    @cached_property
+    def registered(self) -> tuple[Registration, ...]:
+        """What voters know of from the start."""
+        setting = self.setting
+        if not setting.inside or setting.delay is None:
+            return ()
+        name = setting.members[0]
+        return (Registration(Holder(LOCK, name, fence(1, 1)), name, setting.delay),)
 
     @cached_property
     def breaking(self) -> Breaking:

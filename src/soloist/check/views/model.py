@@ -36,7 +36,7 @@ class Model(VoterMoves, SiteMoves, SlotMoves, WorldMoves):
         setting, view = self.setting, self.first
         state = 0
         for name in setting.voters:
-            file = VoteFile(cluster="c", voter=name, view=view, start=1)
+            file = VoteFile(cluster="c", voter=name, view=view, start=1, registered=self.registered)
             heard = {node.incarnation: Heard(0, 0) for node in view.members}
             state += self.value(self.place[name], self.kit.voter(file=file, heard=heard))
         for name in setting.spare_voters:
@@ -46,11 +46,14 @@ class Model(VoterMoves, SiteMoves, SlotMoves, WorldMoves):
             if name in setting.members:
                 member.view = view
                 member.worth = dict.fromkeys(setting.voters, view.lease.at_member)
-            site = self.kit.site(member=member, left=setting.entries[number], fresh=False)
+            site = self.kit.site(
+                member=member, left=setting.entries[number], fresh=False, delay=setting.delay
+            )
             if number == 0:
                 site.token = 0
                 if setting.inside:
                     site.token, member.holds = 1, {(LOCK, 0): Holder(LOCK, name, fence(1, 1))}
+                    member.ledger.good = {each.hold: each for each in self.registered}
             state += self.value(self.place[name], site)
         for name in setting.proposers:
             state += self.value(self.place[name], Slot(id=name, base=view))
@@ -63,6 +66,7 @@ class Model(VoterMoves, SiteMoves, SlotMoves, WorldMoves):
             hangs=setting.hangs,
             decided=(view,),
             top=fence(1, 1) if setting.inside else 0,
+            standing=fence(1, 1) if self.registered else 0,
         )
         return state + self.value(self.world, world)
 

@@ -13,8 +13,22 @@ import msgspec
 
 from soloist.check.views.site import Site
 from soloist.core import Message
-from soloist.views import Member, Proposer, View, Voter
-from soloist.views.messages import Accept, Accepted, Ack, Decided, Prepare, Probe, Promise, Renew, Report
+from soloist.views import FOR_GOOD, Ledger, Member, Proposer, View, Voter
+from soloist.views.messages import (
+    Accept,
+    Accepted,
+    Ack,
+    Decided,
+    Prepare,
+    Probe,
+    Promise,
+    Register,
+    Registered,
+    Renew,
+    Report,
+    Strike,
+    Struck,
+)
 from soloist.views.voter import Heard
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -41,6 +55,10 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     top: int = 0
     """The highest fence so far."""
     decided: tuple[View, ...] = ()
+    standing: int = 0
+    """The fence of a registered hold that has begun, and was neither released nor broken."""
+    waited: float | None = None
+    """How long ago its loss was decided, if it was: by a clock that is right."""
     wrong: str = ""
 
 
@@ -55,14 +73,14 @@ def copied(part: S) -> S:
 def _copied(value: Any) -> Any:
     if isinstance(value, dict | set | list):
         return value.copy()
-    if isinstance(value, Member | Proposer):
+    if isinstance(value, Member | Proposer | Ledger):
         return copied(value)
     return value
 
 
 def frozen(value: Any) -> Any:
     """A part as a value that can be compared: equal exactly if nothing tells the parts apart."""
-    if isinstance(value, Voter | Member | Proposer | Site | Slot):
+    if isinstance(value, Voter | Member | Proposer | Ledger | Site | Slot):
         return tuple(frozen(getattr(value, name)) for name in value.__struct_fields__ if name != "out")
     if isinstance(value, dict):
         return tuple(sorted(value.items()))
@@ -78,6 +96,10 @@ def later_voter(voter: Voter, by: int) -> None:
     for inc, heard in voter.heard.items():
         unheard = None if heard.unheard is None else max(heard.unheard - by, -lease.length)
         voter.heard[inc] = Heard(heard.number, max(heard.time - by, -lease.at_voter), heard.echo, unheard)
+    for each in voter.view.withheld:
+        if each.delay < FOR_GOOD:
+            limit = -each.delay * (1 + lease.drift)
+            voter.since[each.hold] = max(voter.since[each.hold] - by, limit)
 
 
 def later_site(site: Site, by: int) -> None:
@@ -118,6 +140,12 @@ def is_void(part: Any, message: Message, echo: bool = False) -> bool:
             return message.ballot < proposer.ballot
         case Slot(), Report():
             return message.epoch < part.base.epoch
+        case Voter(), Register() | Strike():
+            return part.view is not None and message.epoch < part.view.epoch
+        case Site(), Registered() | Struck():
+            ledger, hold = part.member.ledger, message.hold
+            waits = hold in ledger.striking or any(each.hold == hold for each in ledger.asked)
+            return not waits or message.epoch != part.member.epoch
     return False
 
 

@@ -12,7 +12,7 @@ from soloist.check.views.book import Letter
 from soloist.check.views.model import Model
 from soloist.check.views.parts import copied, later_site, later_voter
 from soloist.check.views.site import LOCK, Site, Token
-from soloist.views import Ballot, Node, Proposer, Send, View, Voter
+from soloist.views import FOR_GOOD, Ballot, Node, Proposer, Send, View, Voter
 from soloist.views.messages import Dead, Prepare, Report
 from soloist.views.view import evicted, ordered
 
@@ -44,7 +44,7 @@ class Calm:
         site = self.sites.pop(name)
         if not site.member.leaving:
             kit, node = self.model.kit, Node(site.member.node.name, name + "'")
-            self.sites[node.incarnation] = kit.site(member=kit.member(node=node))
+            self.sites[node.incarnation] = kit.site(member=kit.member(node=node), delay=site.delay)
 
     def nobody(self) -> bool:
         """Whether there is nobody who could get in."""
@@ -84,8 +84,11 @@ class Calm:
         if site.member.holds and site.member.holding(LOCK, 0, 0) and not self.stays(site):
             site.member.release(LOCK, 0, 0)
         site.member.farewell()
+        entered = site.enter() is not None
+        if not entered:
+            site.register()
         self.collect(site.member.me, site.follow())
-        return site.enter() is not None
+        return entered
 
     def stays(self, site: Site) -> bool:
         """Whether it keeps for ever what it had at the start."""
@@ -106,9 +109,11 @@ class Calm:
             for letter in self.dead:
                 self.proposer.receive("", letter.message)
         self.age += 1
-        if self.model.setting.breakers:
-            for voter in self.voters:
-                self.letters.append(Letter(voter, "", self.model.breaking.ask(self.newest())))
+        newest = self.newest()
+        wishes = [self.model.breaking] if self.model.setting.breakers else []
+        if any(each.delay == FOR_GOOD for each in newest.withheld):  # somebody has looked, and has it broken
+            wishes.append(self.model.kit.breaking.of((LOCK,), newest))
+        self.letters += [Letter(voter, "", wish.ask(newest)) for wish in wishes for voter in self.voters]
         proposer = self.proposer
         proposer.poll()
         self.deliver()

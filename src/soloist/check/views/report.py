@@ -18,6 +18,7 @@ PROPERTIES = {
     "view": "two different views were decided for one epoch",
     "carry-over": "a view was decided that forgets a hold which is good at that moment",
     "break": "a lock is said to be broken while a hold that was to be taken away is good",
+    "withheld": "somebody was let in past a registered hold that was neither released nor broken, before its delay was over",
     "progress": "from here nobody who is alive gets in, although nothing bad happens any more",
 }
 """What is judged in every setting, and what it means if it is broken."""

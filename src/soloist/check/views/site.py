@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from soloist.core import Message
-from soloist.views import Activate, Dropped, Mail, Member, Node, Send, View, fence
+from soloist.views import Activate, Dropped, Holder, Lost, Mail, Member, Node, Registration, Send, View, fence
 
 LOCK = "x"
 
@@ -37,6 +37,8 @@ class Site(msgspec.Struct, kw_only=True):
     crashed: bool = False
     hung: bool = False
     """The loop does nothing any more, but renewals go on."""
+    delay: float | None = None
+    """Its holds are registered, with this delay; None: they are not."""
 
     @property
     def acts(self) -> bool:
@@ -51,6 +53,8 @@ class Site(msgspec.Struct, kw_only=True):
 
     def first_token(self, view: View) -> int | None:
         """Where the token of an epoch is made: with the holder that is carried over, else at the first member."""
+        if view.withheld or self.member.ledger.lost:
+            return None  # it is held for who is lost
         carried = [hold for hold in view.holders if hold.lock == LOCK]
         at = carried[0].incarnation if carried else view.members[0].incarnation
         return 0 if at == self.member.me else None
@@ -59,9 +63,23 @@ class Site(msgspec.Struct, kw_only=True):
         assert self.token is not None
         return fence(self.member.epoch, self.token + 1)
 
+    @property
+    def bound(self) -> bool:
+        """Whether the token must stay: voters are being told of a hold that is to begin, or has ended."""
+        return bool(self.member.ledger.asked or self.member.ledger.striking)
+
+    def register(self) -> bool:
+        """Ask voters to remember the hold that is to begin."""
+        if self.delay is None or self.token is None or self.member.holds or self.bound:
+            return False
+        hold = Holder(LOCK, self.member.me, self.next_fence())
+        return self.member.register(Registration(hold, self.member.node.name, self.delay), 0)
+
     def enter(self) -> int | None:
         """Let a caller in; the fence, or None if that is not possible now."""
-        if self.token is None or self.member.holds:
+        if self.token is None or self.member.holds or self.member.ledger.striking:
+            return None
+        if self.delay is not None and not self.member.ledger.asked:
             return None
         number = self.next_fence()
         if not self.member.enter(LOCK, 0, number, 0):
@@ -99,6 +117,8 @@ class Site(msgspec.Struct, kw_only=True):
                     sends += self.activate(effect)
                 case Dropped():
                     self.token, self.kept = None, ()
+                case Lost(hold) if hold in self.member.ledger.lost:
+                    self.token = None  # nobody gets past it in this epoch
         return sends
 
     def activate(self, effect: Activate) -> list[Send]:

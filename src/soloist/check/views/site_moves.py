@@ -45,8 +45,9 @@ class SiteMoves(Book):
         name, member = self.names[place], site.member
         if member.holds:
             after = copied(site)
+            released = ("release", member.holds[LOCK, 0].fence) if site.delay is not None else None
             after.member.release(LOCK, 0, 0)
-            yield self._site_move(place, site, after, f"{name} releases")
+            yield self._site_move(place, site, after, f"{name} releases", wish=released)
             after = copied(site)
             if not after.member.holding(LOCK, 0, 0):
                 yield self._site_move(place, site, after, f"{name} asks about its hold, which is lost")
@@ -56,7 +57,10 @@ class SiteMoves(Book):
                 epoch, counter = divmod(number, 1 << 40)
                 words = f"{name} enters with fence {epoch}.{counter}"
                 yield self._site_move(place, site, after, words, wish=("enter", number))
-            if self.setting.passing and member.may_send() and member.view:
+            after = copied(site)
+            if site.left > 0 and after.register():
+                yield self._site_move(place, site, after, f"{name} asks to register")
+            if self.setting.passing and member.may_send() and member.view and not site.bound:
                 for node in member.view.members:
                     if node.incarnation != name:
                         after = copied(site)

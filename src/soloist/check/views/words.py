@@ -16,8 +16,12 @@ from soloist.views.messages import (
     Prepare,
     Probe,
     Promise,
+    Register,
+    Registered,
     Renew,
     Report,
+    Strike,
+    Struck,
 )
 
 
@@ -50,6 +54,14 @@ def describe(message: Message) -> str:
             return f"BYE of {message.incarnation}"
         case Dead():
             return f"proof that {message.incarnation} is dead"
+        case Register():
+            return f"REGISTER of {_holds((message.registration.hold,))}"
+        case Registered():
+            return f"that it has stored {_holds((message.hold,))}"
+        case Strike():
+            return f"STRIKE of {_holds((message.hold,))}"
+        case Struck():
+            return f"that it has struck off {_holds((message.hold,))}"
         case Token():
             return f"the token of epoch {message.epoch}"
     return str(message)
@@ -57,7 +69,8 @@ def describe(message: Message) -> str:
 
 def view_words(view: View) -> str:
     members = ", ".join(node.name for node in view.members)
-    return f"epoch {view.epoch} with {members}, {_holds(view.holders)}, voters {', '.join(view.voters)}"
+    lost = "".join(f", held for {each.node}, which is lost" for each in view.withheld)
+    return f"epoch {view.epoch} with {members}, {_holds(view.holders)}{lost}, voters {', '.join(view.voters)}"
 
 
 def _holds(holders: tuple[Holder, ...]) -> str:

@@ -10,8 +10,8 @@ import msgspec
 
 from soloist.check.views.book import ABLE, HELD, LAST, OPEN, Book
 from soloist.check.views.parts import World, copied, later_site, later_voter
-from soloist.check.views.site import Site
-from soloist.views import Voter
+from soloist.check.views.site import LOCK, Site
+from soloist.views import FOR_GOOD, Holder, Voter
 from soloist.views.view import evicted
 
 
@@ -61,9 +61,34 @@ class WorldMoves(Book):
         except KeyError:
             before: World = self.things[self.world][world]
             after = _happen(before, wish)
+            if after is not None and self.setting.delay is not None:
+                after = self._stand(before, after, wish)
             change = None if after is None else self._difference(self.world, before, after)
             self._worlds[world, wish] = change
             return change
+
+    def _stand(self, before: World, after: World, wish: tuple[Any, ...]) -> World:
+        """What is remembered of a registered hold; wrong, if somebody is let in past it."""
+        replace, standing, delay = msgspec.structs.replace, before.standing, self.setting.delay
+        assert delay is not None
+        match wish:
+            case ("enter", fence):
+                early = standing and (before.waited is None or before.waited < delay)
+                wrong = after.wrong or ("withheld" if early else "")
+                return replace(after, standing=fence, waited=None, wrong=wrong)
+            case ("release", fence) if fence == standing:
+                return replace(after, standing=0, waited=None)
+            case ("decided", view) if standing:
+                holds = [each.hold for each in view.withheld]
+                if before.waited is None and any(hold.fence == standing for hold in holds):
+                    return replace(after, waited=0)
+                broken = Holder(LOCK, "", standing)
+                if self.setting.breakers and evicted(broken, self.breaking.evictions) and not holds:
+                    return replace(after, standing=0, waited=None)
+            case ("tick",) if before.waited is not None and delay < FOR_GOOD:
+                passed = before.waited + sum(self.setting.rates) / len(self.setting.rates)
+                return replace(after, waited=min(passed, delay))
+        return after
 
     def _carried(self, state: int, wish: tuple[Any, ...]) -> tuple[Any, ...]:
         """A decision that forgets a hold that is good, somewhere, now: two would hold before long.
@@ -104,6 +129,8 @@ def _happen(world: World, wish: tuple[Any, ...]) -> World | None:
             return replace(world, decided=(*world.decided, view))
         case ("forgotten",):
             return replace(world, wrong="carry-over")
+        case ("release", _):
+            return world
         case ("unbroken",):
             return replace(world, wrong="break")
         case (what,):

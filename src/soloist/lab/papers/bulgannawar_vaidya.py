@@ -23,6 +23,7 @@ from soloist.lab.papers.bulgannawar_vaidya_claims import (
     Series,
     claims,
 )
+from soloist.lab.papers.bulgannawar_vaidya_decisions import decide
 from soloist.lab.report import Findings, number
 from soloist.lab.sweep import Contender
 from soloist.lab.table import Point, Table
@@ -77,6 +78,7 @@ def reproduce(bench: Workbench) -> Findings:
         )
     )
     explain(report, a)
+    decide(bench, report, a, STUDY)
     return report
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from soloist.algorithms import CATALOGUE
 from soloist.lab import plots
+from soloist.lab.papers.survey_growth import show_growth
 from soloist.lab.papers.survey_judges import Seen
 from soloist.lab.papers.survey_rows import ROWS, SIZES, K, L, SurveyRow
 from soloist.lab.papers.suzuki_kasami import count, rounds
@@ -24,7 +25,7 @@ from soloist.sim import Experiment, Listed
 from soloist.sim.experiment import run
 from soloist.sim.statistics import estimate
 
-ABOUT = "Tables 1-3, row by row: the cost of each entry, alone, at light and at heavy load, for several N"
+ABOUT = "Tables 1-3, row by row: the cost of each entry, alone, at light and at heavy load, for several N, and how it grows"
 
 SHOWN = 13
 """Sites in the figures."""
@@ -56,6 +57,7 @@ def reproduce(bench: Workbench) -> Findings:
             ("algorithm", "published", ">N", ">alone", ">light", ">heavy"),
             [line for row, seen in rows for line in lines(row, seen)],
         )
+    show_growth(report, [pair for rows in tables.values() for pair in rows])
     draw(bench, report)
     return report
 

@@ -127,11 +127,11 @@ def bounded_mean(f: Formula) -> Judge:
     return judge
 
 
-SHAPES: dict[str, Formula] = {"log N": log2, "sqrt N": sqrt, "N": float}
+SHAPES: dict[str, Formula] = {"log N": log2, "sqrt N": sqrt, "N": float, "N²": lambda n: float(n * n)}
 
 
 def shape(means: Mapping[int, float]) -> str:
-    """Of log N, sqrt N and N the one that the means follow best in a straight line."""
+    """Of log N, sqrt N, N and N² the one that the means follow best in a straight line."""
 
     def rest(f: Formula) -> float:
         xs, ys = [f(n) for n in means], list(means.values())

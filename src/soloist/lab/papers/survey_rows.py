@@ -21,7 +21,7 @@ from soloist.lab.papers.survey_judges import (
     mean_light,
 )
 from soloist.lab.sweep import Contender
-from soloist.structures.quorums import plane
+from soloist.structures.quorums import plane, triangle
 from soloist.structures.trees import tree
 
 K, L = 3, 5
@@ -30,6 +30,10 @@ SIZES = (7, 13, 31)
 SMALL = (7, 13, 19)
 TREES = (7, 15, 31, 63)
 """Full binary trees: what grows logarithmically grows evenly from each to the next."""
+
+
+TRIANGLES = (6, 10, 15, 28)
+"""Those that fill a triangle."""
 
 
 class SurveyRow(msgspec.Struct, frozen=True):
@@ -44,6 +48,8 @@ class SurveyRow(msgspec.Struct, frozen=True):
     situations: tuple[str, ...] = ("alone", "heavy")
     entries: int = 0
     """A run at light load; 0 for the usual."""
+    order: str = "N"
+    """How what is published grows."""
 
     @property
     def label(self) -> str:
@@ -56,7 +62,7 @@ ONE, TWO, THREE = "Table 1: token-based", "Table 2: permission-based", "Table 3:
 def row(
     table: str, name: str, published: str, quote: str, judge: Judge, against: str, **more: Any
 ) -> SurveyRow:
-    given = {key: more.pop(key) for key in ("sizes", "situations", "entries") if key in more}
+    given = {key: more.pop(key) for key in ("sizes", "situations", "entries", "order") if key in more}
     extra = ", ".join(str(value) for value in more.values())
     section = {ONE: "section 4", TWO: "section 5", THREE: "section 6"}[table]
     label = f"{name}{f' ({extra})' if extra else ''}"
@@ -67,6 +73,10 @@ def row(
 def diameter(n: int) -> int:
     """Of a balanced binary tree."""
     return tree("tree", n, 1).diameter
+
+
+def triangle_side(n: int) -> int:
+    return max(map(len, triangle(n).sets))
 
 
 def others(n: int) -> int:
@@ -102,12 +112,20 @@ ROWS = (
     row(
         ONE, "mizuno-neilsen-rao", "order of log N",
         "If it is based on the binary tree protocol, the upper bound is in the order of magnitude of log N",
-        logarithmic, GROWTH, sizes=TREES, situations=("alone",), quorums="tree",
+        logarithmic, GROWTH, sizes=TREES, situations=("alone",), quorums="tree", order="log N",
     ),
     row(
         ONE, "mizuno-neilsen-rao", "about 3 sqrt N",
         "The upper bound using quorum agreements based on finite projective planes is approximately 3 * SQRT(N)",
-        about(lambda n: 3 * sqrt(n), sqrt), "2 sqrt N, 4 sqrt N", quorums="plane",
+        about(lambda n: 3 * sqrt(n), sqrt), "2 sqrt N, 4 sqrt N", quorums="plane", order="sqrt N",
+    ),
+    row(
+        ONE, "mizuno-neilsen-rao", "2 sqrt(2N) - 2",
+        "A modified grid-set protocol may be used to generate the quorum agreements and the upper bound in this case would be "
+        "(2 * SQRT(2) * SQRT(N) - 2)",
+        at_most(lambda n: 2 * (triangle_side(n) - 1)),
+        "any other number: the sets of a triangle of N = m(m+1)/2 sites have m, which is sqrt(2N) but for the rounding, so 2m - 2 is meant",
+        sizes=TRIANGLES, quorums="modified-grid", order="sqrt N",
     ),
     row(
         ONE, "neilsen-mizuno", "at most D + 1 = N",
@@ -116,7 +134,7 @@ ROWS = (
     ),
     row(
         ONE, "neilsen-mizuno", "at most 3", "In a star topology the upper bound is 3",
-        at_most(lambda n: 3), "2 or 4: the most is reached, and not passed", topology="star",
+        at_most(lambda n: 3), "2 or 4: the most is reached, and not passed", topology="star", order="1",
     ),
     row(
         ONE, "helary-plouzeau-raynal", "N to N-1+D", "tree toplogy … N to (N-1+D)",
@@ -137,12 +155,12 @@ ROWS = (
     ),
     row(
         ONE, "raymond-tree", "2D", "2*D", at_most(lambda n: 2 * diameter(n)), "2D-1 or 2D+1: the most is reached, and not passed",
-        situations=("alone",), topology="tree",
+        situations=("alone",), topology="tree", order="log N",
     ),
     row(
         ONE, "raymond-tree", "order of log N",
         "The total number of messages exchanged … is typically in the order of magnitude of log N",
-        logarithmic, GROWTH, sizes=TREES, situations=("alone",), topology="tree",
+        logarithmic, GROWTH, sizes=TREES, situations=("alone",), topology="tree", order="log N",
     ),
     row(
         ONE, "singhal-heuristic", "(N+1)/2 to N",
@@ -156,7 +174,7 @@ ROWS = (
     row(
         ONE, "naimi-trehel", "avg log N",
         "The average number of messages exchanged for an entry to the critical section is in the order of log N",
-        logarithmic, GROWTH, sizes=(8, 16, 32, 64, 128), situations=("light",),
+        logarithmic, GROWTH, sizes=(8, 16, 32, 64, 128), situations=("light",), order="log N",
     ),
     row(
         ONE, "mishra-srimani", "L N + (N-1), for L entries", "The total number of messages exchanged for a critical section entry is L*N+(N-1)",
@@ -181,18 +199,18 @@ ROWS = (
     ),
     row(
         TWO, "raynal", "at most 2(N-1)²", "The number of messages exchanged has an upper bound of 2(N-1)2",
-        bounded_mean(lambda n: 2 * (n - 1) ** 2), "no bound: a mean above it refutes it", sizes=SIZES[:2], situations=("heavy",),
+        bounded_mean(lambda n: 2 * (n - 1) ** 2), "no bound: a mean above it refutes it", sizes=(5, *SIZES[:2]), situations=("heavy",), order="N²",
     ),
     row(
         TWO, "raynal-inform", "at most (N-1)²", "The total number of messages exchanged for a CS entry has an upper bound of (N-1)2",
-        bounded_mean(lambda n: (n - 1) ** 2), "no bound: a mean above it refutes it", sizes=SIZES[:2],
-        situations=("light", "heavy"), entries=100,
+        bounded_mean(lambda n: (n - 1) ** 2), "no bound: a mean above it refutes it", sizes=(5, *SIZES[:2]),
+        situations=("light", "heavy"), entries=100, order="N²",
     ),
     row(
         TWO, "maekawa", "3 sqrt N to 5 sqrt N",
         "C * SQRT(N), where C is a constant between 3 and 5",
         between(lambda n: 3 * others(n), lambda n: 5 * others(n)),
-        "2 or 6 for each other site of the set (taken for sqrt N): no entry costs less or more, both ends are reached", quorums="plane",
+        "2 or 6 for each other site of the set (taken for sqrt N): no entry costs less or more, both ends are reached", quorums="plane", order="sqrt N",
     ),
     row(
         TWO, "sanders", "|I - {i}| + 2 |R - {i}|",
@@ -201,7 +219,7 @@ ROWS = (
     ),
     row(
         TWO, "agrawal-el-abbadi", "O(log N)", "Under the absence of failures the algorithm requires O(log N) messages",
-        logarithmic, GROWTH, sizes=TREES, situations=("alone",),
+        logarithmic, GROWTH, sizes=TREES, situations=("alone",), order="log N",
     ),
     row(
         TWO, "singhal-dynamic", "N-1 to 3(N-1)/2",

@@ -9,6 +9,7 @@ import msgspec
 
 from soloist.net.engine.outgoing import Outgoing
 from soloist.net.engine.table import Table
+from soloist.net.engine.withheld import once
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Answer, LockState, Question
 
@@ -31,7 +32,7 @@ class Inspection(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, lock: str, found: Mapping[str, list[LockState]], members: Iterable[str]) -> Inspection:
         """From what each of those knows who have answered."""
-        known = [state for states in found.values() for state in states]
+        known = once(state for states in found.values() for state in states)
         return cls(
             lock,
             holders=[state for state in known if state.holding],

@@ -18,12 +18,15 @@ from typing import Any
 
 import msgspec
 
-from soloist.algorithms import Card, Size
+from soloist.algorithms import Card
 from soloist.core import IDLE, Message, Outbox, Port, Process, ProtocolError, Send, Site
+from soloist.net.engine import registering
 from soloist.net.engine.layout import Layout
+from soloist.net.engine.sites import Asleep
 from soloist.net.engine.ticket import FENCE_BITS, Cancellable, Terms, Ticket
 from soloist.net.errors import LockError
 from soloist.net.link.wire import Envelope
+from soloist.views import Holder
 
 log = logging.getLogger("soloist.net")
 
@@ -32,11 +35,6 @@ CONTENDED = 8
 """Looks, before a lock that no peer has spoken of is taken for one that no peer wants."""
 TIMER_UNIT = 0.005
 """Seconds. The papers' delays are in units of a message's way; this is a generous one."""
-
-
-@cache
-def _size(card: Card, sites: int, capacity: int) -> Size:
-    return card.size(sites, capacity if card.capacity == "K" else 1)
 
 
 @cache
@@ -49,27 +47,6 @@ def begins(card: Card) -> bool:
 def decoder(card: Card) -> Callable[[msgspec.Raw], Message]:
     decode: Callable[[Any], Message] = msgspec.msgpack.Decoder(reduce(or_, card.process.handlers)).decode
     return decode
-
-
-def fresh(card: Card, layout: Layout) -> list[Process]:
-    """Our sites before anybody has said anything."""
-    size = _size(card, layout.sites, layout.places)
-    return [card.start_one(size, site) for site in layout.mine]
-
-
-class Asleep(msgspec.Struct, frozen=True, gc=False):
-    """Our part of a lock that nobody here uses, packed: about a sixth of what it is awake."""
-
-    capacity: int
-    counter: int
-    snapshots: bytes
-    """Of its sites, one after the other, as msgpack."""
-    layout: Layout | None = None
-    """Where its name does not tell."""
-
-    def processes(self, card: Card) -> list[Process]:
-        snapshots = msgspec.msgpack.decode(self.snapshots, type=list[bytes])
-        return [card.process.restore(snapshot) for snapshot in snapshots]
 
 
 class Instance:
@@ -94,6 +71,7 @@ class Instance:
             terms.door,
         )
         self.capacity = layout.places
+        self.least_fence = self.epoch << FENCE_BITS
         self.decode = decoder(card)
         self.out = Outbox(random.choice)
         self.ports = {process.me: make_port(process, self.out) for process in processes}
@@ -108,11 +86,17 @@ class Instance:
         """Sites that wait to be let in."""
         self.parked: list[Site] = []
         """Sites that are inside, while nobody may be let in by them: the door is closed."""
-        self.entries = 0
+        self.registering: dict[Site, Ticket] = {}
+        self.striking: dict[Site, Ticket] = {}
+        """Sites that are inside, while voters are told of a hold that is to begin, or has ended."""
+        self.withheld = False
+        """Whether it is held for a node that is lost: nobody is let in in this epoch."""
         self.unheard = 0
         """Entries since we last heard of this lock from a peer, or looked whether we would."""
         self.contended = 0
         """How often we shall still look closely, before we take it that no peer wants the lock."""
+        self.look_after = 0.0
+        """When we shall look again, once we have taken it that none does."""
         self.broken: Exception | None = None
         """Why nobody here will be let in any more."""
         self.halted = False
@@ -152,7 +136,7 @@ class Instance:
 
     @property
     def fence(self) -> int:
-        return self.epoch << FENCE_BITS | self.counter
+        return self.least_fence | self.counter
 
     @property
     def wanted(self) -> bool:
@@ -183,25 +167,32 @@ class Instance:
             return
         ticket.gone = True
         self.waiting -= 1
+        registering.forgo(self, ticket)
         if len(self.queue) > 2 * self.waiting:  # whoever tries again and again must not fill it
             self.queue = [each for each in self.queue if not each.gone]
 
     def release(self, ticket: Ticket) -> None:
-        """Its site's place goes to the next caller here, if it is their turn, or back to the algorithm."""
-        if ticket.released:
-            return
+        """Whoever is inside with it has left: the place goes to the next caller here, if it is their turn, or back to
+        the algorithm."""
         ticket.released = True
         site = ticket.site
         del self.inside[site]
         if self.door and not self.door.leave(self.lock, self.capacity, self.epoch, ticket):
             return  # this epoch is over: the next view says what becomes of the lock
+        if ticket.registration:
+            self.striking[site] = ticket
+        else:
+            self.hand_on(site, ticket)
+
+    def hand_on(self, site: Site, ticket: Ticket) -> None:
         if self.halted:
             return
         try:
-            passes_on = self.waiting and ticket.passed < self.locality
+            passes_on = self.waiting and ticket.passed < self.locality and not self.withheld
             if not (passes_on and self._let_in(site, ticket.passed + 1)):
                 self._leave(site)
-            self._settle()
+            if self._inbox or self.out.entered or self.out.timers:
+                self._settle()
         except Exception as error:  # the holder is not to blame
             self._halt("a release", error)
 
@@ -209,6 +200,8 @@ class Instance:
         """The door is open again: those sites have waited for that."""
         parked, self.parked = self.parked, []
         try:
+            for site in list(self.registering):
+                self.heard_of(self.registering[site].registration)
             for site in parked:
                 if not self._let_in(site):
                     self._leave(site)
@@ -219,7 +212,11 @@ class Instance:
     def fail(self, error: Exception) -> None:
         """Nobody here will ever be let in: tell them, and whoever comes later."""
         self.broken = error
-        for ticket in self.stop():
+        told = registering.callers(self)
+        for ticket in list(self.registering.values()):
+            registering.forgo(self, ticket)
+        self.stop()
+        for ticket in told:
             ticket.gone, ticket.error = True, error
             self._rouse(ticket)
 
@@ -227,7 +224,10 @@ class Instance:
         """No timer rings any more. Gives those who wait, in order."""
         for timer in self.timers.values():
             timer.cancel()
-        waiting = [ticket for ticket in self.queue if not ticket.gone]
+        waiting = registering.callers(self)
+        for ticket in self.registering.values():
+            ticket.registration = None
+        self.registering.clear()
         self.queue.clear()
         self.waiting = 0
         return waiting
@@ -270,7 +270,8 @@ class Instance:
         try:
             if sends := port.deliver(sender, message):
                 self._perform(sends)
-            self._settle()
+            if self._inbox or self.out.entered or self.out.timers:
+                self._settle()
         except Exception as error:
             self._halt(f"{type(message).__name__} of site {sender}", error)
 
@@ -332,9 +333,14 @@ class Instance:
                 self.waiting -= not ticket.gone
                 ticket.gone = True
                 continue
-            ticket.site, ticket.fence = site, self.epoch << FENCE_BITS | self.counter + 1
+            counter = self.counter + 1
+            ticket.site, ticket.fence = site, self.least_fence | counter
             if self.capacity > 1:
                 ticket.slot = self.ports[site].process.slot()
+            if ticket.delay is not None and self.door:
+                ticket.passed = passed
+                registering.register(self, site, ticket)
+                return True
             if self.door and not self.door.enter(self.lock, self.capacity, self.epoch, ticket):
                 ticket.fence = 0
                 self.parked.append(site)
@@ -343,16 +349,20 @@ class Instance:
             ticket.gone = True
             ticket.passed = passed
             self.waiting -= 1
-            if not self.waiting:
+            if queue and not self.waiting:
                 queue.clear()
-            self.counter += 1
-            self.entries += 1
+            self.counter = counter
             self.unheard += 1
             self.inside[site] = ticket
             if future:
                 self._rouse(ticket)
             return True
         return False
+
+    def heard_of(self, hold: Holder | None) -> None:
+        """Voters know of a hold that is to begin, or that has ended."""
+        if hold and (ticket := registering.heard(self, hold)):
+            self._rouse(ticket)
 
     def _rouse(self, ticket: Ticket) -> None:
         if ticket.future and not ticket.future.done():
@@ -369,14 +379,16 @@ class Instance:
 
     def _ask(self) -> None:
         """Let as many idle sites ask as there are callers that no asking site stands for."""
-        wanted = self.waiting - self.asking - len(self.parked)
-        if wanted <= 0:
+        if self.withheld:
             return
-        if self.capacity == 1:
-            if self.first.process.phase is IDLE:
+        if self.capacity == 1:  # a site that is alone and idle is not asking, and not parked
+            if self.waiting and self.first.process.phase is IDLE:
                 self.asking += 1
                 if sends := self.first.acquire():
                     self._perform(sends)
+            return
+        wanted = self.waiting - self.asking - len(self.parked) - len(self.registering)
+        if wanted <= 0:
             return
         idle = [port for port in self.ports.values() if port.process.phase is IDLE]
         random.shuffle(idle)  # or all nodes would crowd into one group, where an algorithm forms groups

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from soloist.net.engine.ticket import Effects
 from soloist.net.link.transport import Link, Transport
@@ -24,8 +25,7 @@ ROOM_SECONDS = 0.01
 """Seconds between two looks at a peer that is far behind."""
 
 
-@dataclass(slots=True)
-class Stats:
+class Stats(msgspec.Struct):
     """Counts since the node started."""
 
     entries: int = 0
@@ -80,9 +80,8 @@ class Outgoing:
         self.flush_soon()
 
     def after_call(self) -> bool:
-        """A caller has asked, or given back; what that made us say leaves at once, or soon. Whether it has left."""
-        if not self.sends:
-            return False
+        """A caller has asked, or given back, and that made us say something: it leaves at once, or soon. Whether it
+        has left."""
         if not self.eager:
             self.flush_soon()
             return False

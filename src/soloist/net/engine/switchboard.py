@@ -17,13 +17,14 @@ from soloist.core import ProtocolError
 from soloist.net.engine.inquiry import Inquiry
 from soloist.net.engine.instance import Instance, begins
 from soloist.net.engine.outgoing import EAGER, Outgoing
+from soloist.net.engine.registering import abandon
 from soloist.net.engine.table import Table, mismatch
 from soloist.net.engine.ticket import Caller, Cancellable, Effects, Ticket
 from soloist.net.engine.turns import Turns
 from soloist.net.errors import ConfigMismatch, LockError
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Answer, Batch, Control, Envelope, Garbled, Muster, Question, Refusal
-from soloist.views import View
+from soloist.views import Holder, View
 
 log = logging.getLogger("soloist.net")
 
@@ -54,7 +55,7 @@ class Switchboard:
         self, node: str, members: Iterable[str], cards: tuple[Card, Card], locality: int, transport: Transport
     ) -> None:
         effects, names = Effects(), sorted(members)
-        self.node = node
+        self.node, self._sends, self._roused = node, effects.sends, effects.roused
         self.lobby: Lobby
         self.outsiders: set[str] = set()
         """Peers that are connected, but are not those that the view has under their names."""
@@ -100,8 +101,19 @@ class Switchboard:
             hold.lose(why)
         if instance := self.instances.get(lock):
             for ticket in [each for each in instance.inside.values() if each.fence == fence]:
+                if ticket.registration:
+                    self.table.abandoned.add((lock, fence))
+                    abandon(instance, ticket)
+                    continue
                 ticket.lost = True
                 self.release(lock, ticket)
+
+    def heard_of(self, hold: Holder) -> None:
+        """Voters know of a registered hold that is to begin, or that has ended."""
+        if instance := self.instances.get(hold.lock):
+            instance.heard_of(hold)
+            self.turns.rouse_soon()
+            self.outgoing.flush_soon()
 
     def end(self, why: Callable[[str], Exception]) -> None:
         """Nobody here will be let in any more, and those who wait are told why."""
@@ -122,9 +134,10 @@ class Switchboard:
         try:
             instance.request(ticket)
         finally:
-            if self.turns.roused:
+            if self._roused:
                 self.turns.rouse_soon()
-            self.outgoing.after_call()
+            if self._sends:
+                self.outgoing.after_call()
 
     def withdraw(self, lock: str, ticket: Ticket) -> None:
         if self.outgoing.closed or ticket.gone:
@@ -136,16 +149,17 @@ class Switchboard:
 
     def release(self, lock: str, ticket: Ticket) -> bool:
         """Whether that made something leave for another node: the lock itself, as a rule."""
-        if self.outgoing.closed or ticket.released:
-            return False
         instance = self.instances.get(lock)
-        if instance is None or instance.inside.get(ticket.site) is not ticket:
-            ticket.released = ticket.lost = True  # of an epoch that is over: it was not carried into this one
+        if instance is None or instance.inside.get(ticket.site) is not ticket or self.outgoing.closed:
+            if not (ticket.released or self.outgoing.closed):
+                ticket.released = ticket.lost = (
+                    True  # of an epoch that is over: it was not carried into this one
+                )
             return False
         instance.release(ticket)
-        if self.turns.roused:
+        if self._roused:
             self.turns.rouse_soon()
-        return self.outgoing.after_call()
+        return bool(self._sends) and self.outgoing.after_call()
 
     def _instance(self, lock: str, capacity: int) -> Instance:
         """Where an algorithm says something before anybody asks, all nodes must hear that the lock exists."""

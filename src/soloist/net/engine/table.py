@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 from soloist.algorithms import Card
 from soloist.core import Process, Send
 from soloist.net.cards import of_view
-from soloist.net.engine.instance import Asleep, Instance, fresh
+from soloist.net.engine import withheld
+from soloist.net.engine.instance import Instance
 from soloist.net.engine.layout import Layout
+from soloist.net.engine.registering import callers
+from soloist.net.engine.sites import Asleep, fresh
 from soloist.net.engine.ticket import Caller, CallLater, Door, Effects, Terms, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.wire import LockState
 from soloist.net.telemetry.observer import Observer, port_for, tell_of_lock
-from soloist.views import Holder, View
+from soloist.views import Holder, Registration, View
 from soloist.views.carry import Carried, carry
 
 if TYPE_CHECKING:
@@ -61,6 +64,10 @@ class Table:
         """Live holds by instance."""
         self.held: dict[str, list[Holder]] = {}
         """Locks that were held when the epoch began, and have not been met in it."""
+        self.withheld: dict[str, list[Registration]] = {}
+        """Locks that are held for nodes which are lost."""
+        self.abandoned: set[tuple[str, int]] = set()
+        """Registered holds of ours that were lost, by lock and fence."""
         self._hosts: dict[str, str] = {}
         """The names of the members, by incarnation."""
         self._seated: dict[tuple[str, int], Ticket] = {}
@@ -90,7 +97,7 @@ class Table:
         """Those who wait, who do so no longer: somebody will tell them why."""
         found = []
         for lock, instance in self.instances.items():
-            for ticket in [each for each in instance.queue if not each.gone]:
+            for ticket in callers(instance):
                 instance.withdraw(ticket)
                 found.append(Caller(lock, instance.capacity, ticket))
         return found
@@ -102,7 +109,8 @@ class Table:
         self.me = self.names.index(self.node)
         self.terms = Terms(self.effects, view.epoch, self.locality, self.call_later, self.door)
         self._hosts = {member.incarnation: member.name for member in view.members}
-        self.held = by_lock(view.holders)
+        self.held, self.withheld = by_lock(view.holders), withheld.by_lock(view.withheld)
+        self.abandoned &= {(each.hold.lock, each.hold.fence) for each in view.registered}
         self._seated = {(lock, ticket.fence): ticket for lock, _, ticket in inside if not ticket.released}
         for lock in list(self.held):
             if any(map(self._ours, self.held[lock])) or self._start(lock).busy:
@@ -146,7 +154,7 @@ class Table:
         instance = self._awake(lock, self.card_for(capacity), layout, start.processes(self.node), 0, mail)
         instance.resume(mail, start.timers(self.node))
         for hold, site in zip(holds, start.seats, strict=True):
-            if self._ours(hold):
+            if self._ours(hold) and (lock, hold.fence) not in self.abandoned:
                 instance.seat(site, self._seated.pop((lock, hold.fence), None))
         return instance
 
@@ -156,7 +164,8 @@ class Table:
             layout = asleep.layout or layout
             return self._awake(lock, card, layout, asleep.processes(card), asleep.counter)
         instance = self._awake(lock, card, layout, fresh(card, layout), self.view.counter)
-        instance.begin()
+        if not instance.withheld:
+            instance.begin()
         return instance
 
     def _awake(
@@ -177,6 +186,7 @@ class Table:
         self.instances[lock] = instance = Instance(
             lock, card, layout, self.terms, processes, counter, port_for(self.observers, lock)
         )
+        instance.withheld = lock in self.withheld
         return instance
 
     def _let_sleep(self) -> None:
@@ -201,23 +211,24 @@ class Table:
         return next((hold for hold in reversed(self.holds.get(lock, ())) if hold.key[1] is owner), None)
 
     def forget(self, hold: Hold, last: bool = True) -> None:
-        holds = self.holds.get(hold.key[0], ())
-        if hold not in holds:
+        lock = hold.key[0]
+        holds = self.holds.get(lock)
+        if not holds or hold not in holds:
             return
-        if len(holds) == 1:
-            del self.holds[hold.key[0]]
-        else:
-            self.holds[hold.key[0]].remove(hold)
+        holds.remove(hold)
+        if not holds:
+            del self.holds[lock]
         if last:
             for observer in self.observers:
                 observer.on_exit(hold.first or hold)
 
     def known_of(self, lock: str) -> list[LockState]:
         """Of one lock (and the semaphore of that name), or of all that somebody here wants or has."""
+        names = [f"lock:{lock}", f"semaphore:{lock}"] if lock else list(self.withheld)
+        lost = [state for name in names for state in withheld.states(self.withheld.get(name, ()))]
         if not lock:
-            return [self._seen(name, each) for name, each in self.instances.items() if each.wanted]
-        names = (f"lock:{lock}", f"semaphore:{lock}")
-        return [self._seen(name, instance) for name in names if (instance := self.known(name))]
+            return [*lost, *(self._seen(name, each) for name, each in self.instances.items() if each.wanted)]
+        return [*lost, *(self._seen(name, known) for name in names if (known := self.known(name)))]
 
     def _seen(self, name: str, instance: Instance) -> LockState:
         holds = self.holds.get(name, [])

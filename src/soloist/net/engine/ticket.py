@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from soloist.core import Site
 from soloist.net.engine.summons import Summons
 from soloist.net.link.wire import Envelope
+from soloist.views import Holder
 
 FENCE_BITS = 40
 """fence = epoch << 40 | counter: below 2^63, and a new epoch is above all that was before."""
@@ -36,6 +37,10 @@ class Ticket:
     released = False
     lost = False
     """Whether it was inside when its lease ran out, or when its node was left out of a view."""
+    delay: float | None = None
+    """Not None if voters must know of its hold: how long nobody else gets in after its loss (see `Registration`)."""
+    registration: Holder | None = None
+    """What they were told of it."""
     shares = 1
     """How many holds of it its holder has: a reentrant lock may be taken again."""
 
@@ -84,6 +89,18 @@ class Door(Protocol):
 
     def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
         """Whether a hold is good at this moment."""
+
+    def register(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> Holder | None:
+        """Have voters told of the hold that is to begin; None if nobody may go in at this moment."""
+
+    def begin(self, epoch: int, ticket: Ticket) -> bool:
+        """As `enter`, for a hold that was registered: not before a majority of voters knows."""
+
+    def forgo(self, ticket: Ticket) -> None:
+        """A hold that was registered will not begin."""
+
+    def abandon(self, ticket: Ticket) -> None:
+        """A registered hold is lost."""
 
 
 class Terms(NamedTuple):

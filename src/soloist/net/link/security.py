@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
+import socket
 import ssl
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,21 @@ def check_certificate(tls: ssl.SSLObject | None, name: str) -> None:
         )
 
 
+LOOPBACK = bytes(15) + b"\x01"
+"""The number of ::1. (127.0.0.0/8 is the other.)"""
+
+
+def _number(host: str) -> bytes:
+    """The number that a host is given by, 4 or 16 bytes; none if it is a name. (To load `ipaddress` takes a
+    millisecond.)"""
+    for family, number in ((socket.AF_INET, host), (socket.AF_INET6, host.partition("%")[0])):
+        try:
+            return socket.inet_pton(family, number)
+        except (OSError, ValueError):  # a name, or one that no system can read
+            continue
+    return b""
+
+
 class Address(msgspec.Struct, frozen=True):
     """Where a node listens: `host:port`, or `unix:/path` for peers on one host."""
 
@@ -94,20 +109,16 @@ class Address(msgspec.Struct, frozen=True):
     @property
     def anywhere(self) -> bool:
         """Whether it means all addresses of a host: good to listen at, but nobody can call it."""
-        try:
-            return not self.unix and ipaddress.ip_address(self.host).is_unspecified
-        except ValueError:
-            return False
+        number = b"" if self.unix else _number(self.host)
+        return bool(number) and not any(number)
 
     @property
     def local(self) -> bool:
         """Whether what is sent there stays on this host."""
         if self.unix or self.host == "localhost":
             return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        number = _number(self.host)
+        return number[:1] == b"\x7f" if len(number) == 4 else number == LOOPBACK
 
     def __str__(self) -> str:
         if self.unix:

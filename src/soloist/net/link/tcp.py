@@ -236,7 +236,7 @@ class TcpTransport:
                 await loop.create_connection(
                     make, peer.address.host, peer.address.port, ssl=context, server_hostname=name
                 )
-        await connection.settled.wait()
+        await connection.decided.wait()
 
     def link(self, peer: str) -> Link:
         return self.peers[peer].send if peer in self.peers else nowhere

@@ -58,6 +58,8 @@ class LockState(msgspec.Struct, frozen=True, array_like=True):
     fence: int
     held_for: float | None
     note: str | None
+    lost: str = ""
+    """Not empty if that node is lost, and the lock held for it all the same: until when."""
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, tag="tell"):

@@ -136,7 +136,7 @@ class Breaks:
         answer: asyncio.Future[Broken] = asyncio.get_running_loop().create_future()
 
         def then(breaking: Breaking, view: View) -> None:
-            self._in_loop(_settle, answer, broken(name, breaking, view))
+            self._in_loop(_answer, answer, broken(name, breaking, view))
 
         self._waiting[answer] = name
         self._council.pleas.begin(tuple(f"{kind}:{name}" for kind in KINDS), then)
@@ -165,13 +165,14 @@ class Breaks:
                 answer.set_exception(why(name))
 
 
-def _settle(answer: asyncio.Future[Broken], found: Broken) -> None:
+def _answer(answer: asyncio.Future[Broken], found: Broken) -> None:
     if not answer.done():
         answer.set_result(found)
 
 
 def broken(name: str, breaking: Breaking, view: View) -> Broken:
-    nodes = {node.incarnation: node.name for node in (*breaking.since.members, *view.members)}
+    nodes = {each.hold.incarnation: each.node for each in breaking.since.registered}
+    nodes |= {node.incarnation: node.name for node in (*breaking.since.members, *view.members)}
     held = [
         Taken(nodes.get(hold.incarnation, "?"), hold.fence, hold.lock.partition(":")[0])
         for hold in sorted(breaking.held)

@@ -65,17 +65,37 @@ class Canvass:
             return
         self.since = now if self.since is None else self.since
         rank = self._rank(voter, view) if voter and not wanted else 0
-        if self.proposer is None and now - self.since >= RANK_SECONDS * rank:
+        new = self.proposer is None and now - self.since >= RANK_SECONDS * rank
+        if new:
             self._propose(voter, view, me)
         proposer = self.proposer
-        if proposer and not self.prepared and proposer.ready() and self._would_end(proposer, me, now):
+        if proposer is None:
+            return
+        if voter:  # at once, not with its next answer: whom we wait for may be dead
+            proposer.learn(voter.news())
+            proposer.propose()
+        ready = proposer.ready() or self._has_proof(voter, proposer, now)
+        if ready and not self.prepared and self._would_end(proposer, me, now):
             self.prepared = True
             proposer.prepare()
+        elif new:
+            proposer.poll()
 
     def _rank(self, voter: Voter, view: View) -> int:
         """How many voters are before us that can be reached."""
-        mine, peers = voter.file.voter, self.hearing.incarnations
+        mine, peers = voter.file.voter, self._living(voter)
         return sum(1 for each in view.voters if each < mine and node_of(each) in peers)
+
+    def _living(self, voter: Voter) -> set[str]:
+        """Peers that are connected. One whose death is proved may seem to be: its connection has not ended yet."""
+        return {peer for peer, each in self.hearing.incarnations.items() if each not in voter.gone}
+
+    def _has_proof(self, voter: Voter | None, proposer: Proposer, now: float) -> bool:
+        """Whether somebody is out for certain, and so many voters were heard lately that they need not be polled first."""
+        if voter is None or not proposer.gone:
+            return False
+        near = self._living(voter).intersection(self.hearing.lately(proposer.view.lease.length / 2, now))
+        return proposer.view.is_quorum([voter.file.voter, *(self.hearing.files[peer] for peer in near)])
 
     def _propose(self, voter: Voter | None, view: View, me: str) -> None:
         ballot = voter.file.ballot if voter else None
@@ -90,7 +110,6 @@ class Canvass:
         )
         self.patience = PATIENT_BEATS + random.randrange(PATIENT_BEATS)
         self.prepared = False
-        self.proposer.poll()
 
     def _would_end(self, proposer: Proposer, me: str, now: float) -> bool:
         """Whether everybody can be heard who is not out already. Nobody is wedged before that, or for a lease."""

@@ -104,6 +104,9 @@ class Chronicle:
         names = ", ".join(sorted(node.name for node in view.members))
         facts = {"phase": "begun", "epoch": view.epoch, "reasons": sorted(reasons)}
         log.info("%s: epoch %d%s: %s", self.name, view.epoch, took, names, extra=facts)
+        for each in set(view.withheld).difference(before.withheld if before else ()):
+            lost = each.hold.lock.partition(":")[2], each.node, each.hold.fence
+            log.warning("%s: %r is held for %s, which was lost with fence %d", self.name, *lost)
         pause = None if self._stopped is None else now - self._stopped
         self.begin_again()
         stay = {each for each, fate in self._fates.items() if fate is not SILENT} & view.incarnations

@@ -28,7 +28,8 @@ from soloist.net.member.joining import joining_requests, say_farewell
 from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
-from soloist.views import Activate, Dropped, Effect, Lost, Member, Node, Send, Store, View, Voter
+from soloist.views import Member, Node, View, Voter
+from soloist.views.effects import Activate, Discharged, Dropped, Effect, Entitled, Lost, Send, Store
 from soloist.views.messages import Bye, Dead, Decided, Fetch, Poll, Polled
 
 log = logging.getLogger("soloist.net")
@@ -158,6 +159,7 @@ class Council:
     def _become(self, node: Node) -> None:
         with self.gate.mutex:
             self.gate.admit(Member(node=node))
+        self.hearing.become_another()
         self.chronicle.begin_again()
 
     def _fetch(self) -> None:
@@ -215,6 +217,7 @@ class Council:
         for effect in effects:
             match effect:
                 case Store(file):
+                    self._flush()  # what was said before this need not wait for our disk
                     try:
                         self.votes.store(file)
                     except CannotStore as error:
@@ -227,6 +230,8 @@ class Council:
                     self._activated(view)
                 case Lost(hold, broken):
                     self.events.lost(hold.lock, hold.fence, broken)
+                case Entitled(hold) | Discharged(hold):
+                    self.events.heard_of(hold)
                 case Dropped(view):
                     log.warning("%s was left out of epoch %d", self.name, view.epoch)
                     self.hearing.left_out = view, self.clock()

@@ -28,7 +28,7 @@ async def change_voters(beginning: Beginning, kind: Kind, name: str) -> int:
 
     def then(why: str) -> None:
         with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(_settle, answer, why)
+            loop.call_soon_threadsafe(_answer, answer, why)
 
     wish = Wish(change, then)
     council.do(lambda: council.canvass.pursue(wish))
@@ -45,6 +45,6 @@ async def change_voters(beginning: Beginning, kind: Kind, name: str) -> int:
     return roster.view.epoch if roster.view else 0
 
 
-def _settle(answer: asyncio.Future[str], why: str) -> None:
+def _answer(answer: asyncio.Future[str], why: str) -> None:
     if not answer.done():
         answer.set_result(why)

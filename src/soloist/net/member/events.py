@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from soloist.views import View
+from soloist.views import Holder, View
 
 
 class Events(Protocol):
@@ -13,6 +13,9 @@ class Events(Protocol):
     def activated(self, view: View) -> None: ...
 
     def lost(self, lock: str, fence: int, broken: bool) -> None: ...
+
+    def heard_of(self, hold: Holder) -> None:
+        """A majority of voters has stored this registered hold, or struck it off."""
 
     def dropped(self, view: View) -> None:
         """This incarnation is out, and never acts again."""

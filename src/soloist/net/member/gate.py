@@ -20,7 +20,7 @@ from contextlib import contextmanager
 
 from soloist.net.engine.ticket import Ticket
 from soloist.net.member.clock import Clock
-from soloist.views import Holder, Member
+from soloist.views import Holder, Member, Registration
 
 CLOSED = -2
 """No epoch is this one, and neither is that of a member without a view."""
@@ -83,9 +83,8 @@ class Gate:
 
     def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
         """M3, as `Member.enter`. An instance of an earlier epoch, which has not been thrown away yet, lets nobody in."""
-        ends = (
-            self._ends
-        )  # as it was before: a lease that ran out and was renewed since may have cost what is noted
+        # The end as it was before: if the lease ran out and was renewed since, this hold may have been lost meanwhile.
+        ends = self._ends
         self._noted[ticket] = lock, capacity  # before the gate is looked at
         if epoch == self._open and self.clock() < ends:
             return True
@@ -118,16 +117,56 @@ class Gate:
         slot = 0 if capacity == 1 else place(ticket)
         with self.mutex:
             self._gather()
-            if epoch == self._open:
+            if epoch == self._open and not ticket.registration:
                 if self._holds.pop((lock, slot), None) is None or self.clock() >= self._ends:
                     ticket.lost = True
                 return True
             now = self.clock()
-            if not self.member.holding(lock, slot, now):
+            if not self.member.valid(now) or (lock, slot) not in self.member.holds:
                 ticket.lost = True
             self.member.release(lock, slot, now)
-        self._drain()  # what was reported is so no more
-        return False
+            goes_on = epoch == self._open
+        self._drain()  # what was reported is so no more, or voters are to be told
+        return goes_on
+
+    # Registered holds.
+
+    def register(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> Holder | None:
+        """M8: voters are asked to store it."""
+        hold = Holder(lock, self._me, ticket.fence, 0 if capacity == 1 else place(ticket), capacity)
+        assert ticket.delay is not None
+        with self.mutex:
+            if epoch != self._open:
+                return None
+            asked = self.member.register(
+                Registration(hold, self.member.node.name, ticket.delay), self.clock()
+            )
+        self._drain()
+        return hold if asked else None
+
+    def begin(self, epoch: int, ticket: Ticket) -> bool:
+        """M3 and M8, as `Member.enter`."""
+        hold = ticket.registration
+        assert hold
+        with self.mutex:
+            return epoch == self._open and self.member.enter(
+                hold.lock, hold.slot, hold.fence, self.clock(), hold.size
+            )
+
+    def forgo(self, ticket: Ticket) -> None:
+        assert ticket.registration
+        with self.mutex:
+            self.member.strike(ticket.registration)
+        self._drain()
+
+    def abandon(self, ticket: Ticket) -> None:
+        """Lost, if that is not known yet."""
+        hold = ticket.registration
+        assert hold
+        with self.mutex:
+            if self.member.holds.get((hold.lock, hold.slot)) == hold:
+                self.member.lose(hold)
+        self._drain()
 
     def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
         """M2: whether this hold is good at this moment. Asked without a lease, it is lost for good."""

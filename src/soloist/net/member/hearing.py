@@ -48,6 +48,11 @@ class Hearing:
         self.fellows = {each: self.fellows.get(each, now) for each in view.incarnations}
         self.left_out = None
 
+    def become_another(self) -> None:
+        """We begin again as another incarnation: whoever heard the one before has yet to say that it hears this one."""
+        self.heard_by.clear()
+        self.files.clear()
+
     def peer_of(self, incarnation: str) -> str | None:
         return next((peer for peer, each in self.incarnations.items() if each == incarnation), None)
 
@@ -71,8 +76,11 @@ class Hearing:
         view, since = self.left_out
         if newest and newest.epoch > view.epoch:
             view = newest  # of those who were in the way some may be out by now
-        others = [node.name for node in view.members if node.name != self.name]
-        return all(self.heard_by.get(name) for name in others) or now - since > 10 * view.lease.length
+        others = {node.name for node in view.members if node.name != self.name}
+        # Not within a lease: a link that was cut since would pass, and with it a view whose members do not hear each other.
+        lately = self.lately(view.lease.length / 2, now)
+        hearers = {peer for peer in lately if self.heard_by[peer]}
+        return others <= hearers or now - since > 10 * view.lease.length
 
 
 def name_of(incarnation: str, view: View | None) -> str:

@@ -35,7 +35,7 @@ from soloist.net.member.roster import Roster, addresses_of
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
 from soloist.net.telemetry.observer import tell
-from soloist.views import Algorithm, Lease, Node, View
+from soloist.views import Algorithm, Holder, Lease, Node, View
 
 log = logging.getLogger("soloist.net")
 
@@ -209,6 +209,9 @@ class Membership(Beginning):
 
     def lost(self, lock: str, fence: int, broken: bool) -> None:
         self._in_loop(self.board.lose, lock, fence, BROKEN if broken else LEASE_OVER)
+
+    def heard_of(self, hold: Holder) -> None:
+        self._in_loop(self.board.heard_of, hold)
 
     def dropped(self, view: View) -> None:
         self._in_loop(self._rejoin)

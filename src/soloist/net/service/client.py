@@ -13,6 +13,7 @@ import msgspec
 
 from soloist.core import ProtocolError, UsageError
 from soloist.net import errors
+from soloist.net.arguments import OnHolderLoss
 from soloist.net.errors import AcquireTimeout, LockError, NodeClosed
 from soloist.net.link.wire import Frames, LockState, encode, frame
 from soloist.net.member.breaks import Broken
@@ -123,12 +124,15 @@ class ControlClient:
         permits: int = 1,
         timeout: float | None = None,
         note: str | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
     ) -> RemoteHold:
         """Wait for a lock, or for a semaphore of `value`. Cancelled, the request is withdrawn."""
         number = self._next()
         self._names[number] = name
         try:
-            hold: RemoteHold = await self._call(number, Acquire(number, name, value, permits, timeout, note))
+            asked = Acquire(number, name, value, permits, timeout, note, on_holder_loss, lock_delay)
+            hold: RemoteHold = await self._call(number, asked)
             return hold
         except asyncio.CancelledError:
             self._holds.pop(number, None)  # it may have been granted just now
@@ -262,7 +266,7 @@ def describe(holders: list[LockState]) -> str:
     return "held by " + " and ".join(
         view.node
         + (f" for {view.held_for:.1f} s" if view.held_for is not None else "")
-        + (f" ({view.note})" if view.note else "")
+        + (f" ({view.lost or view.note})" if view.lost or view.note else "")
         for view in holders
     )
 

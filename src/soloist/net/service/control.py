@@ -22,6 +22,7 @@ from soloist.core import ProtocolError, SoloistError, UsageError
 from soloist.net.errors import AcquireTimeout, NodeClosed
 from soloist.net.link.wire import Frames, LockState, encode, frame
 from soloist.net.lock import OWNER, Hold, Lock
+from soloist.net.losses import abandon
 from soloist.net.member.electing import change_voters
 from soloist.net.node import Node
 from soloist.net.service.dialogue import (
@@ -134,9 +135,8 @@ class ControlServer:
                 await asyncio.wait({task})
 
     def status(self, number: int) -> Status:
-        node, instances = self.node, self.node.instances.values()
+        node, instances, roster = self.node, self.node.instances.values(), self.node.beginning.roster
         connected = node.transport.connected() | {node.name}
-        roster = node.beginning.roster
         known = (roster and roster.roll()) or {
             name: (where, "member") for name, where in sorted(self.addresses.items())
         }
@@ -173,6 +173,7 @@ class ControlServer:
             protocol=node.table.view.protocol if node.epoch else 0,
             lease=node.lease,
             voters=node.beginning.voters(),
+            withheld=node.withheld(),
         )
 
 
@@ -211,7 +212,7 @@ class Client:
             task.cancel()
         for hold in list(self.holds.values()):
             self._log("%s: %s left while it held %r", hold, level=logging.WARNING)
-            hold.release_now()
+            abandon(hold, "its client has ended")
         self.holds.clear()
         self.writer.close()
 
@@ -285,7 +286,14 @@ class Client:
 
     def _lock(self, asked: Acquire) -> Lock:
         if asked.value is None:
-            return self.node.lock(asked.name, timeout=asked.timeout, note=asked.note, on_lost="flag")
+            return self.node.lock(
+                asked.name,
+                timeout=asked.timeout,
+                note=asked.note,
+                on_lost="flag",
+                on_holder_loss=asked.on_holder_loss,
+                lock_delay=asked.lock_delay,
+            )
         return self.node.semaphore(
             asked.name,
             asked.value,
@@ -293,6 +301,8 @@ class Client:
             timeout=asked.timeout,
             note=asked.note,
             on_lost="flag",
+            on_holder_loss=asked.on_holder_loss,
+            lock_delay=asked.lock_delay,
         )
 
     def _granted(self, number: int, hold: Hold) -> None:

@@ -32,6 +32,8 @@ class Acquire(msgspec.Struct, frozen=True, tag="acquire"):
     permits: int = 1
     timeout: float | None = None
     note: str | None = None
+    on_holder_loss: Literal["release", "hold"] = "release"
+    lock_delay: float | None = None
 
 
 class Release(msgspec.Struct, frozen=True, tag="release"):
@@ -147,6 +149,8 @@ class Status(msgspec.Struct, frozen=True, tag="status"):
     lease: float | None = None
     voters: dict[str, bool] = {}
     """Who votes on who is a member, and whether it is heard here; nobody without a lease."""
+    withheld: list[str] = []
+    """Locks that are held for nodes which are lost."""
 
 
 class Holders(msgspec.Struct, frozen=True, tag="holders"):

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from soloist.net.arguments import OnHolderLoss
 from soloist.net.errors import NodeClosed
 from soloist.net.service.client import ControlClient, RemoteHold
 from soloist.net.service.command import Command, Ended
@@ -42,6 +43,8 @@ class LockedCommand(msgspec.Struct, frozen=True):
     kill_after: float = KILL_AFTER
     max_hold: float | None = None
     """Seconds after which the command is stopped, and the lock given back once nothing of it runs any more."""
+    on_holder_loss: OnHolderLoss = "release"
+    lock_delay: float | None = None
 
 
 class CommandResult(msgspec.Struct, frozen=True):
@@ -94,7 +97,14 @@ async def run(control: Path, job: LockedCommand) -> CommandResult:
 async def _with(client: ControlClient, job: LockedCommand, signals: _Signals) -> CommandResult:
     asked = time.monotonic()
     waiting = asyncio.ensure_future(
-        client.acquire(job.lock, value=job.value, timeout=job.timeout, note=job.note)
+        client.acquire(
+            job.lock,
+            value=job.value,
+            timeout=job.timeout,
+            note=job.note,
+            on_holder_loss=job.on_holder_loss,
+            lock_delay=job.lock_delay,
+        )
     )
 
     def give_up(_: signal.Signals) -> None:

@@ -98,6 +98,15 @@ class Etcds:
         """The number of the one that leads."""
         return until(self._leader, "etcd has a leader") - 1
 
+    def await_all(self) -> None:
+        """Until all members follow one leader. One that was started a moment ago is none to rely on yet."""
+        until(self._whole, "all members of etcd are there")
+
+    def _whole(self) -> bool:
+        said = [self._status(number) for number in self._processes]
+        leaders = {each.get("leader", "0") if each else "0" for each in said}
+        return len(said) == len(self.numbers) and len(leaders) == 1 and "0" not in leaders
+
     def leader_known(self) -> bool:
         return bool(self._leader())
 

@@ -150,6 +150,7 @@ def test_one_etcd_member_is_lost(etcds: Etcds, cluster: str, how: str) -> None:
             a, b = await both(make)
             epoch = a.epoch
             hold = await inside(a, "orders")
+            await asyncio.to_thread(etcds.await_all)  # tests before this one have lost some, too
             leader = await asyncio.to_thread(etcds.leader)
             back = partial(etcds.start, leader) if how == "killed" else partial(etcds.resume, leader)
             (etcds.kill if how == "killed" else etcds.pause)(leader)

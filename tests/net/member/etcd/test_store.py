@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from base64 import b64encode
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import msgspec
@@ -140,6 +143,46 @@ def test_an_endpoint_that_does_not_answer_is_passed_over(etcds: Etcds, cluster: 
         assert Store(client, cluster).read().raw == {}
         assert client.troubles == {silent: "no answer in time"}
         client.disconnect()
+
+
+class Slow(BaseHTTPRequestHandler):
+    """An etcd that is busy: it answers all, but late."""
+
+    def do_POST(self) -> None:
+        time.sleep(0.3)
+        with suppress(OSError):  # nobody waits any more
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+def test_an_etcd_that_is_slow_is_heard_in_the_end() -> None:
+    """And what is asked next, too: a renewal is two requests, and neither may be given up again and again."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        client = Client(Etcd((f"http://127.0.0.1:{server.server_port}",)), 0.05, 30.0)
+
+        def answers() -> bool:
+            try:
+                return [client.call("/v3/lease/grant", {}), client.call("/v3/kv/txn", {})] == [{}, {}]
+            except Unreachable:
+                return False
+
+        until(answers, "both are answered")
+        client.disconnect()
+        server.shutdown()
+        thread.join()
+
+
+def test_an_endpoint_is_not_waited_for_without_end() -> None:
+    client = Client(Etcd(("http://127.0.0.1:1",)), 1.0, 4.0)
+    for patience in (1.0, 2.0, 4.0, 4.0):
+        assert client.patience == patience
+        with pytest.raises(Unreachable):
+            client.call("/v3/kv/txn", {})
 
 
 def test_nobody_answers() -> None:

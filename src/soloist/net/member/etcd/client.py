@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import ssl
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -29,9 +30,11 @@ class Unreachable(SoloistError):
 class Client:
     """One thread's way to etcd. Only `interrupt` and `descriptors` may be called from others."""
 
-    def __init__(self, etcd: Etcd, seconds: float) -> None:
-        """Each endpoint has so many seconds to answer."""
+    def __init__(self, etcd: Etcd, seconds: float, most: float = 0.0) -> None:
+        """Each endpoint has so many seconds to answer. Where none does, or one took long, each has twice as many next time,
+        up to `most`: one that has been lost is passed over soon, and one that is slow is heard in the end."""
         self.endpoints, self.seconds = etcd.endpoints, seconds
+        self.patience, self._most = seconds, max(seconds, most)
         self.troubles: dict[str, str] = {}
         """Why endpoints did not answer when they were last asked."""
         self.closed = False
@@ -44,13 +47,16 @@ class Client:
         for _ in self.endpoints:
             if self.closed:
                 break
+            begun = time.monotonic()
             try:
                 answer = json.loads(self._answer(path, body).read())
             except _FAILURES as error:
                 self._fail(error)
             else:
                 self.troubles.pop(self.endpoint, None)
+                self.patience = min(max(self.seconds, 2 * (time.monotonic() - begun)), self._most)
                 return answer
+        self.patience = min(2 * self.patience, self._most)
         raise Unreachable(self.trouble())
 
     def stream(self, path: str, body: object) -> Iterator[Any]:
@@ -74,6 +80,8 @@ class Client:
 
     def _answer(self, path: str, body: object) -> http.client.HTTPResponse:
         connection = self._connection = self._connection or self._connect()
+        if connection.sock:  # it was made when there was more time, or less
+            connection.sock.settimeout(self.patience)
         content = json.dumps(body).encode()
         try:
             connection.request("POST", path, content, {"Content-Type": "application/json"})
@@ -90,8 +98,8 @@ class Client:
         parts = urlsplit(self.endpoint)
         host, port = str(parts.hostname), parts.port
         if parts.scheme == "https":
-            return http.client.HTTPSConnection(host, port, timeout=self.seconds, context=self._context)
-        return http.client.HTTPConnection(host, port, timeout=self.seconds)
+            return http.client.HTTPSConnection(host, port, timeout=self.patience, context=self._context)
+        return http.client.HTTPConnection(host, port, timeout=self.patience)
 
     def _fail(self, error: Exception) -> None:
         """Next time another endpoint is asked."""

@@ -14,7 +14,7 @@ from soloist.core import Message
 from soloist.net.member.clock import Clock
 from soloist.net.member.council import Council
 from soloist.net.member.etcd.chair import ETCD, Chair, Decide, Mark
-from soloist.net.member.etcd.desk import Desk, Watch
+from soloist.net.member.etcd.desk import Desk, Patience, Watch
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.member.etcd.entry import Errands, OwnEntry, Written
 from soloist.net.member.etcd.store import Entry, Snapshot
@@ -29,9 +29,11 @@ WATCH_SECONDS = 10.0
 """After so long without an event, at most, another endpoint is watched."""
 
 
-def patience(lease: Lease) -> float:
-    """Seconds for one endpoint to answer: all of three, twice, while a lease lasts that has been renewed in time."""
-    return min(max(lease.length / 8, 0.25), 2.0)
+def patience(lease: Lease) -> Patience:
+    """At first so short that all of three are asked twice while a lease lasts that has been renewed in time. At most so
+    long that an etcd that answers slowly, as under load, is heard while the lease lasts."""
+    first = min(max(lease.length / 8, 0.25), 2.0)
+    return first, max(first, lease.length / 4)
 
 
 class EtcdCouncil(Council):

@@ -20,15 +20,18 @@ log = logging.getLogger("soloist.net")
 PAUSE_SECONDS = 0.2
 """Between one try to watch and the next."""
 
+Patience = tuple[float, float]
+"""Seconds for an endpoint to answer, at first and at most, as those of `Client`."""
+
 
 class Desk:
     """Asks etcd for one thing after the other, in the order in which they were wanted."""
 
     def __init__(
-        self, etcd: Etcd, cluster: str, seconds: float, post: Callable[[Callable[[], None]], Any]
+        self, etcd: Etcd, cluster: str, patience: Patience, post: Callable[[Callable[[], None]], Any]
     ) -> None:
         """What came of a request is told through `post`, in whatever thread that is."""
-        self.client = Client(etcd, seconds)
+        self.client = Client(etcd, *patience)
         self.store = Store(self.client, cluster)
         self.trouble = ""
         """Why the last request got no answer; nothing if it got one."""

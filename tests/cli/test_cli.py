@@ -117,7 +117,7 @@ def test_compare_passes_an_option_to_those_that_have_it(capsys: pytest.CaptureFi
     options = {c["result"]["algorithm"]: c["result"]["options"] for c in json.loads(out)}
     assert options == {
         "lamport": {"acks": "always"},
-        "raymond-tree": {"topology": "star", "piggyback": "False"},
+        "raymond-tree": {"topology": "star", "piggyback": "no"},
     }
 
 

@@ -24,6 +24,7 @@ from soloist.sim import Experiment, Saturated, Thinking, simulate
 from soloist.sim.experiment import run
 from soloist.sim.faults import faults
 from soloist.sim.links import Constant, Delay, Network, Uniform
+from soloist.sim.script import Script
 from soloist.sim.workload import Workload
 
 CRASH = {"nishio-recovery": "crash=any@0..0.3+0.05", "raymond-tree-recovery": "crash-new=any@0..0.3+0.05"}
@@ -141,6 +142,64 @@ def test_a_crash_that_cuts_the_network_makes_two_tokens_where_sites_know_their_n
 
 def test_in_the_words_of_the_survey_a_request_may_die_with_a_crashed_site() -> None:
     assert outcomes("naimi-trehel-recovery", "crash=any@0..0.3", printed=True)["service"]
+
+
+INCARNATIONS = {
+    # Site 2 has made a token while the first was on its way to site 1, and has passed it on to site 0. Site 1 makes a third one, when at last the first
+    # one comes: it is not the one that the third is to replace. All this fits into one delay, if T is short.
+    "what was replaced is not taken": (
+        "acquire 1; deliver 1>0; acquire 2; acquire 0; deliver 0>2 Request(n=0); timeout 2 T; "
+        "deliver 2>0 PrivilegeCheck(); deliver 2>1 PrivilegeCheck(); deliver 0>2; "
+        "deliver 1>2 NoCrit(inc=0); deliver 2>0 CreatePrivilege(inc=1); "
+        "deliver 2>1 CreatePrivilege(inc=1); deliver 0>2; deliver 1>2 Update; release 2; "
+        "deliver 2>1 Recovered(inc=1); timeout 1 T; deliver 1>0; deliver 1>2 PrivilegeCheck(); "
+        "deliver 0>1 NoCrit(inc=1); deliver 2>1 NoCrit(inc=1); deliver 0>1 Privilege; "
+        "deliver 2>0 Privilege",
+        [0],
+    ),
+    # Site 0 has promised to wait for the token of site 1, which is not made since site 2 had the old one: it is the new one from now on.
+    "a holder that refuses raises its token": (
+        "acquire 2; deliver 2>0; acquire 1; acquire 0; deliver 0>2 Request; timeout 1 T; "
+        "deliver 1>0 PrivilegeCheck; deliver 1>2 PrivilegeCheck; deliver 0>1 NoCrit; deliver 2>1 NoCrit; "
+        "deliver 1>0 CreatePrivilege; deliver 0>2 Privilege; deliver 1>2 CreatePrivilege; release 2; "
+        "deliver 2>0 Privilege",
+        [0],
+    ),
+    "so does who is about to make one when it comes": (
+        "acquire 1; deliver 1>0; timeout 1 T; deliver 1>0; deliver 1>2 PrivilegeCheck; "
+        "deliver 0>1 NoCrit; deliver 2>1 NoCrit; deliver 1>0 CreatePrivilege; deliver 0>1 Privilege; "
+        "acquire 0; deliver 0>1 Request; release 1; deliver 1>0 Privilege",
+        [0],
+    ),
+    # Site 2 has died with the promise of site 0, of which site 1 learns by its NO_CRIT.
+    "a new token is above all that was promised": (
+        "acquire 2; deliver 2>0; timeout 2 T; deliver 2>0; deliver 2>1 PrivilegeCheck; "
+        "deliver 0>2 NoCrit; deliver 1>2 NoCrit; deliver 2>0 CreatePrivilege; crash 2; acquire 1; "
+        "timeout 1 T; timeout 1 T; deliver 1>0 PrivilegeCheck; deliver 0>1 NoCrit; timeout 1 Treply; "
+        "deliver 1>0 CreatePrivilege; deliver 0>1 Update",
+        [1],
+    ),
+    "an older token of Nishio is raised by a holder that says NACK": (
+        "acquire 0; acquire 1; acquire 2; timeout 1 T; deliver 1>2 TokenMissing; deliver 1>0 TokenMissing; "
+        "deliver 2>0 Request; release 0; deliver 0>2 Token",
+        [2],
+    ),
+    "and by a proposer that it reaches": (
+        "acquire 1; deliver 1>0; timeout 1 T; deliver 1>0; deliver 0>1 Token; "
+        "acquire 0; deliver 0>1 Request; release 1; deliver 1>0 Token",
+        [0],
+    ),
+}
+
+
+@pytest.mark.parametrize(("steps", "inside"), INCARNATIONS.values(), ids=INCARNATIONS)
+def test_old_tokens_are_told_from_new_ones(steps: str, inside: list[int]) -> None:
+    script = Script()
+    name = "nishio-recovery" if "Token" in steps else "mishra-srimani-recovery"
+    for command in (f"start {name} nodes=3", *steps.split("; ")):
+        said = script.run(command)
+    assert any("enter" in line for line in said), "the last step lets somebody in"
+    assert [site for site in range(3) if script.ports[site].inside] == inside
 
 
 def test_in_the_words_of_the_survey_two_tokens_may_be_about() -> None:

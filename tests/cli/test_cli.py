@@ -115,7 +115,10 @@ def test_compare_draws_a_sweep(
 def test_compare_passes_an_option_to_those_that_have_it(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "compare lamport raymond-tree --entries 50 --option topology=star --json")
     options = {c["result"]["algorithm"]: c["result"]["options"] for c in json.loads(out)}
-    assert options == {"lamport": {"acks": "always"}, "raymond-tree": {"topology": "star"}}
+    assert options == {
+        "lamport": {"acks": "always"},
+        "raymond-tree": {"topology": "star", "piggyback": "no"},
+    }
 
 
 def test_a_trace_is_written_as_text_or_as_json_lines(

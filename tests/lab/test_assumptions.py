@@ -90,6 +90,8 @@ def test_the_matrix_has_a_row_for_each_and_a_run_for_all_that_breaks() -> None:
         ("raymond-tree", "memory", "two inside"),
         ("raymond-tree", "crash", "token lost"),
         ("raymond-tree", "timing", "no timer"),
+        ("lamport", "timing", "no timer"),
+        ("raynal", "timing", "holds"),
         ("naimi-trehel-recovery", "timing", "two inside"),
         ("naimi-trehel-recovery", "crash", "holds"),
         ("naimi-trehel-recovery", "loss", "holds"),

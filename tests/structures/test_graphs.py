@@ -155,7 +155,7 @@ def test_an_agreement_can_be_given_as_sets_and_as_quorums() -> None:
         (([[0], [1], [2]], [[0], [1], [2]]), "R of site 0 and A of site 1 have no site in common"),
         (([[0, 5], [1], [2]], [[0], [1], [2]]), "R of site 0 names site 5"),
         (([[0], [1]], [[0], [1]]), "2 sets R, but there are 3 sites"),
-        (5, "must be one of grid, plane, tree or two lists"),
+        (5, "must be one of grid, modified-grid, plane, tree or two lists"),
     ],
 )
 def test_what_is_no_agreement_is_refused(value: Any, complaint: str) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from multiprocessing import Pipe
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -24,6 +28,23 @@ def test_all_contend_before_the_witness(cluster: tuple[Workers, Proxies]) -> Non
     assert (found.entries, found.exits, found.most_inside, found.problems) == (60, 60, 1, [])
     assert len(found.order) == 60
     assert workers.messages() > 0
+
+
+def test_patience_is_a_time_and_not_a_number_of_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first and the last are done, so nobody need wait for what they say; the one between them is slow."""
+    pipes = {name: Pipe() for name in "abc"}
+    workers = Workers("abc")
+    workers._hands = {name: cast(Any, SimpleNamespace(pipe=ours)) for name, (ours, _) in pipes.items()}
+    for name in "ac":
+        pipes[name][1].send("done")
+    soon = time.monotonic() + 1
+    monkeypatch.setattr(workers, "count", lambda: 3 if time.monotonic() > soon else 0)
+    looks: list[int] = []
+    workers._follow(0, 3, lambda done, total: looks.append(done))
+    assert looks[-1] == 3
+    for both in pipes.values():
+        for end in both:
+            end.close()
 
 
 def test_one_keeps_a_lock_until_it_is_told_to_give_it_back(cluster: tuple[Workers, Proxies]) -> None:

@@ -17,6 +17,10 @@ from soloist.watch.runs import commands_of
 
 GOLDEN = Path(__file__).parents[1] / "traces"
 
+DRAWN = (
+    "() => performance.getEntriesByName('soloist-drawn').length || !document.getElementById('error').hidden"
+)
+
 Open = Callable[..., Any]
 
 
@@ -63,7 +67,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
             lambda asked: None if asked.url.startswith(("file:", "data:")) else wrong.append(asked.url),
         )
         page.goto(f"file://{path}{fragment}")
-        page.wait_for_function("() => window.soloistPage || !document.getElementById('error').hidden")
+        page.wait_for_function(DRAWN)
         return page
 
     yield open_page

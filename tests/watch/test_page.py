@@ -305,7 +305,7 @@ def test_a_click_on_an_event_selects_it(opened: Open, turning: Trace) -> None:
     page.wait_for_selector(".tip:not([hidden])")
     page.mouse.click(box["x"] + mark["x"], box["y"] + mark["y"])
     page.wait_for_function("() => soloistPage.player.selected && soloistPage.player.selected.step === 4")
-    assert page.locator("#where").inner_text().startswith("4 /")
+    page.wait_for_function("() => document.getElementById('where').textContent.startsWith('4 /')")
 
 
 def test_the_score_is_drawn_where_its_view_is(opened: Open, turning: Trace) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from soloist.watch.export import PAGE, html, script, shared_files
-from tests.watch.conftest import Open, golden
+from tests.watch.conftest import DRAWN, Open, golden
 
 BASE = "http://127.0.0.1:9/"
 
@@ -229,7 +229,7 @@ def played(browser: Any) -> Iterator[tuple[Any, Fake]]:
     context.route(f"{BASE}**", serve)
     page = context.new_page()
     page.goto(BASE)
-    page.wait_for_function("() => window.soloistPage")
+    page.wait_for_function(DRAWN)
     yield page, fake
     context.close()
 
@@ -237,6 +237,7 @@ def played(browser: Any) -> Iterator[tuple[Any, Fake]]:
 def test_a_click_on_a_message_delivers_it(played: tuple[Any, Fake]) -> None:
     page, fake = played
     page.keyboard.press("End")
+    page.wait_for_selector("[data-action='lose:1']")
     assert page.get_by_role("group", name="What can happen next").get_by_role("button").count() == 2
     page.locator("#panel-stage .flight").click()
     page.wait_for_function("() => document.getElementById('where').textContent === '2 / 2'")
@@ -269,13 +270,20 @@ def test_an_earlier_step_begins_another_branch(played: tuple[Any, Fake]) -> None
 
 
 def test_hints_searches_and_refusals_are_said(played: tuple[Any, Fake]) -> None:
-    page, _ = played
+    page, fake = played
     page.keyboard.press("End")
+    page.wait_for_selector("[data-action='deliver:1']")
     page.locator("#hint").click()
     page.wait_for_selector(".hinted")
     assert page.locator(".said").inner_text() == "Deliver it."
     page.locator("#bad-run").click()
     page.wait_for_selector("text=No bad run within 200000 states.")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function("() => soloistPage.game.shownAt === 0")
+    assert fake.asked[-1] == ("state", {"branch": "a", "at": 0})
+    assert page.locator(".said").inner_text() == "No bad run within 200000 states.", (
+        "it stays until the next answer"
+    )
     assert "Best known: 6 steps" in page.locator(".puzzle p").inner_text()
     page.locator(".puzzle select").select_option("p")
     page.wait_for_selector("text=there is no new")

@@ -82,6 +82,7 @@ class Improved(LodhaKshemkalyani):
                    improvements=tuple(map(int, improvement.split("+"))), soon=soon, inherited=[], delegated=[], kept=[])  # fmt: skip
 
     def release(self) -> None:
+        self.last = self.timestamp()
         if 2 in self.improvements and self.deferred:
             self.kept, self.deferred = self.deferred, []
             self.set_timer("keep", self.soon)
@@ -97,7 +98,7 @@ class Improved(LodhaKshemkalyani):
         if not owed:
             return
         (first, behalf), *rest = [(R, tuple(sorted(sites))) for R, sites in sorted(owed.items())]
-        answer = (self.timestamp(), behalf, tuple(rest))
+        answer = (self.last, behalf, tuple(rest))
         numbered = 3 in self.improvements
         self.send(first[1], NumberedDelegation(*answer, self.H) if numbered else Delegation(*answer))
         self.delegated = [R for R, sites in rest if self.me in sites]

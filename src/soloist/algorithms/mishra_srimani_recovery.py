@@ -11,8 +11,8 @@ The rest is `suzuki-kasami`. (The survey's base is algorithm B, whose bounded nu
 fails, and stays down. **Safety rests on time**: Treply must be above 2d, with d the longest delay.
 Where the survey says less. To act on N-2 NO_CRITs at once is not safe, though nothing fails: the missing answer may be the holder's; so
 the site waits for N-1, or for Treply. A token may be on its way while all say NO_CRIT: an UPDATE is a promise to refuse tokens of older
-incarnations, and a holder that is told of a new one refuses, and raises its token's. After a false alarm a site asks again, and
-any request above the last one served is pending.
+incarnations, and a holder that is told of a new one refuses, and raises its token's; so does who is about to make one when the one comes that
+it was to replace, but not an older one, which was replaced before. After a false alarm a site asks again, and any request above the last one served is pending.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class MishraSrimaniRecovery(SuzukiKasami, kw_only=True):
 
     @on(Privilege)
     def on_token(self, j: Site, m: Privilege) -> None:
-        if m.inc < self.inc and self.regenerating != "create":
+        if m.inc < (self.highest if self.regenerating == "create" else self.inc):
             return
         if self.regenerating:
             self.multicast(self.others, FalseAlarm())

@@ -171,17 +171,7 @@ def check(
 
         soloist check drop lamport order duplication
     """
-    if drop is not None:
-        every = drop in ("all", "--all")
-        name, settings, all = (
-            "drop",
-            [*([] if every else [drop]), *([name] if name else []), *(settings or [])],
-            every or all,
-        )
-    if name is None:
-        raise UsageError(
-            "check what? Give an algorithm, such as ricart-agrawala; `soloist algorithms` lists them"
-        )
+    name, settings, all = _wanted(name, settings or [], all, drop)
     network = checked_faults(
         fault, channels=channels, loss=loss, duplicate=duplicate, crashes=crashes, restart=restart
     )
@@ -190,7 +180,7 @@ def check(
     limits = Limits(states=states, memory=memory, seconds=seconds)
     if name in SUITES:
         with watcher(json or name == "drop") as watch:
-            SUITES[name](settings or [], all, limits, json, watch)
+            SUITES[name](settings, all, limits, json, watch)
     if settings or all:
         raise UsageError(
             f"only {', '.join(SUITES)} have settings; leave out {' '.join(settings or ['--all'])}"
@@ -221,6 +211,20 @@ def check(
     if html or (watch_run and not json):
         show_run(report, card, printed, watch_run and not json, html)
     raise typer.Exit(report.exit_code())
+
+
+def _wanted(
+    name: str | None, settings: list[str], all: bool, drop: str | None
+) -> tuple[str, list[str], bool]:
+    """What is to be checked, with which settings, and whether with all of them. `--drop X` is another word for `drop X`."""
+    if drop is not None:
+        every = drop in ("all", "--all")
+        return "drop", [*([] if every else [drop]), *([name] if name else []), *settings], every or all
+    if name is None:
+        raise UsageError(
+            "check what? Give an algorithm, such as ricart-agrawala; `soloist algorithms` lists them"
+        )
+    return name, settings, all
 
 
 def run_drop(names: list[str], all: bool, limits: Limits, json: bool, watch: Watcher | None) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Self
 
@@ -123,14 +125,13 @@ class Workers(Crew):
         return [self.hear(name) for name in names or self.nodes]
 
     def _follow(self, before: int, total: int, progress: Callable[[int, int], None]) -> None:
-        quiet, seen = 0.0, before
-        while seen - before < total and not all(self.says(name) for name in self.nodes):
-            if self._hand(self.nodes[0]).pipe.poll(0.1):
-                self._hand(self.nodes[-1]).pipe.poll(0.1)
+        seen, since = before, time.monotonic()
+        while seen - before < total and (at_it := [name for name in self.nodes if not self.says(name)]):
+            wait([self._hand(name).pipe for name in at_it], 0.1)
             now = self.count()
-            quiet = 0.0 if now > seen else quiet + 0.1
-            seen = now
-            if quiet > PATIENCE:
+            if now > seen:
+                seen, since = now, time.monotonic()
+            elif time.monotonic() - since > PATIENCE:
                 raise SoloistError(f"no entry in {PATIENCE:g} s: the cluster is stuck")
             progress(seen - before, total)
 

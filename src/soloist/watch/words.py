@@ -50,7 +50,9 @@ def effects(trace: Trace, step: Step, brief: bool = False) -> list[str]:
     for sent in step.sent:
         to.setdefault(sent.kind if brief else str(sent), []).append(trace.name(sent.to))
     found = [f"{message} to {', '.join(sites)}" for message, sites in to.items()]
-    return [*found, "enters"] if step.enter else found
+    if not step.enter:
+        return found
+    return ["enters", *found] if brief else [*found, "enters"]  # what is cut off should not be the entry
 
 
 def details(trace: Trace, step: Step, messages: Mapping[int, Message]) -> str:

@@ -37,6 +37,8 @@ WAITS = (5, 10, 20, 50)
 ANSWERS = (0.5, 1, 2, 3.1)
 ENOUGH = {"naimi-trehel-recovery": 3}
 """Delays d that answers need: a question and an answer, and here the token under way as well."""
+SOON = {"helary-plouzeau-raynal-recovery": 2}
+"""After how many d a failure is presumed that is none: half of one, but where a flood takes longer than that nobody would ever be served."""
 RUNS = 40
 """Crashes of a holder, for each scheme and timeout."""
 UNSAFE = "Share of unsafe runs"
@@ -218,7 +220,14 @@ def _takeover(bench: Workbench, report: Findings) -> None:
 def _timing(bench: Workbench, report: Findings) -> None:
     """Nothing fails, and failures are presumed at once."""
     trials = [
-        _trial(bench, name, "loss=0", 200, options={wait: D / 2, answer: time * D}, printed=printed)
+        _trial(
+            bench,
+            name,
+            "loss=0",
+            200,
+            options={wait: SOON.get(name, 0.5) * D, answer: time * D},
+            printed=printed,
+        )
         for name, (wait, answer) in TIMED.items()
         for printed in ((False, True) if name in RECOVERY_PRINTED else (False,))
         for time in ANSWERS

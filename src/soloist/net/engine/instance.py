@@ -52,6 +52,9 @@ def decoder(card: Card) -> Callable[[msgspec.Raw], Message]:
 class Instance:
     """Our part of one lock, in one epoch."""
 
+    withheld = False
+    """Whether it is held for a node that is lost: nobody is let in in this epoch."""
+
     def __init__(
         self,
         lock: str,
@@ -89,8 +92,6 @@ class Instance:
         self.registering: dict[Site, Ticket] = {}
         self.striking: dict[Site, Ticket] = {}
         """Sites that are inside, while voters are told of a hold that is to begin, or has ended."""
-        self.withheld = False
-        """Whether it is held for a node that is lost: nobody is let in in this epoch."""
         self.unheard = 0
         """Entries since we last heard of this lock from a peer, or looked whether we would."""
         self.contended = 0

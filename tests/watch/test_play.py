@@ -65,6 +65,15 @@ def test_every_puzzle_is_solved_by_its_hints_and_by_nothing_shorter_that_is_know
     assert states(answer)[puzzle.erratum.breaks] == "broken"
 
 
+@pytest.mark.parametrize("puzzle", list(puzzles().values())[::4], ids=lambda each: each.id)
+def test_from_the_middle_of_a_shortest_run_the_search_finds_its_rest(puzzle: Any) -> None:
+    """The same length: neither more, nor less than the checker needs from the very beginning."""
+    for kept in (0, len(puzzle.best) // 2):
+        game = Game.new({"puzzle": puzzle.id, "steps": list(puzzle.best[:kept])})
+        left = len(puzzle.best) - kept
+        assert f"in {left} more step" in game.look(0, end(game), 200_000, show=False)["text"]
+
+
 def test_the_best_runs_are_those_of_the_errata() -> None:
     assert generate.PUZZLES.read_text() == generate.puzzle_runs()
 
@@ -95,7 +104,7 @@ def test_a_puzzle_has_rules() -> None:
 
 def test_a_bad_run_is_found_from_here_and_shown() -> None:
     game = Game.new({"puzzle": "ricart-agrawala-r1"})
-    act(game, "acquire 0")
+    act(game, "acquire 1")
     safe = game.look(0, end(game), 200_000, show=False)
     assert safe["steps"] is None
     assert "It can go wrong in 5 more steps: exclusion" in safe["text"]

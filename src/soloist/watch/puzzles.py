@@ -49,9 +49,10 @@ class Puzzle(msgspec.Struct, frozen=True):
 
     @property
     def rounds(self) -> tuple[int, ...]:
-        """How often each site may ask."""
+        """How often each site may ask: as in the search that found the best run, or in that run, where sites ask without end."""
         rounds = self.erratum.rounds
-        return (rounds,) * self.erratum.nodes if isinstance(rounds, int) else rounds
+        each = (rounds,) * self.erratum.nodes if isinstance(rounds, int) else rounds
+        return tuple(max(most, self.best.count(f"acquire {site}")) for site, most in enumerate(each))
 
 
 @cache

@@ -24,7 +24,8 @@
 import { el, fill } from "./dom.js";
 
 const BOUND = 200000;
-const FAULTS = new Set(["lose", "duplicate", "crash", "restart", "pause", "resume"]);
+const MISHAPS = new Set(["lose", "duplicate", "crash", "restart", "pause", "resume"]);
+const FEW = 4;
 const LIGHTS = { holds: "●", broken: "✕", open: "○" };
 
 /** The calls, by `fetch`. */
@@ -192,9 +193,9 @@ export class Game {
     const stale = this.at !== this.shownAt;
     const button = (action) => el("button", { class: action.id === this.hinted ? "hinted" : "", "data-action": action.id, onclick: () => this.act(action) }, action.text);
     const shown = stale ? [] : play.actions;
-    const faults = shown.filter(({ what }) => FAULTS.has(what));
-    const open = this.actions.querySelector("details")?.open;
-    fill(this.actions, ...shown.filter(({ what }) => !FAULTS.has(what)).map(button),
+    const faults = shown.filter(({ what }) => MISHAPS.has(what));
+    const open = this.actions.querySelector("details")?.open ?? faults.length <= FEW;
+    fill(this.actions, ...shown.filter(({ what }) => !MISHAPS.has(what)).map(button),
       faults.length ? el("details", { open }, el("summary", {}, `What may go wrong (${faults.length})`), ...faults.map(button)) : null);
     this.drawPuzzle(play.puzzle);
     return false;

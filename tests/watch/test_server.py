@@ -1,0 +1,185 @@
+"""The local server: who is let in, what is served, how it ends; and a puzzle played in a real browser."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from soloist.watch.puzzles import puzzles
+from soloist.watch.setup import Setup, fragment
+from tests.watch.serving import Served, served
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with served("suzuki-kasami", "--nodes", "3", "--entries", "4") as started:
+        yield started
+
+
+def test_nobody_is_let_in_without_the_token(server: Served) -> None:
+    for path in ("/", "/main.js", "/api/run", "/?token=wrong"):
+        status, text, _ = server.ask(path, cookie="")
+        assert (status, "token" in text) == (403, True), path
+    assert server.ask("/api/act", {}, cookie=f"soloist-{server.port}=wrong")[0] == 403
+    status, _, headers = server.ask(server.address.partition(f"{server.port}")[2], cookie="")
+    assert status == 303
+    assert headers["location"] == "/"
+    assert "HttpOnly" in headers["set-cookie"]
+
+
+def test_a_foreign_name_or_page_is_refused(server: Served) -> None:
+    assert server.ask("/api/run", host="evil.example:80")[0] == 403
+    assert server.ask("/api/run", origin="http://evil.example")[0] == 403
+    assert server.ask("/api/run", origin=f"http://127.0.0.1:{server.port}")[0] == 200
+
+
+def test_only_the_files_of_the_page_are_served(server: Served) -> None:
+    status, text, headers = server.ask("/")
+    assert (status, "main.js" in text) == (200, True)
+    assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
+    assert "unsafe" not in headers["content-security-policy"]
+    for path in ("/../server.py", "/..%2fserver.py", "/server.py", "/puzzles.json", "//etc/passwd", "/page/"):
+        assert server.ask(path)[0] == 404, path
+
+
+@pytest.mark.parametrize(
+    ("call", "body", "said"),
+    [
+        ("act", {}, "branch must be a whole number"),
+        ("act", {"branch": 0, "at": 0, "action": 7}, "action must be a text"),
+        ("act", {"branch": 0, "at": 0, "action": "dance 1"}, "dance"),
+        ("act", {"branch": 9, "at": 0, "action": "acquire 1"}, "there is no branch 9"),
+        ("act", {"branch": 0, "at": 99999, "action": "acquire 1"}, "step 99999 is not in this run"),
+        ("state", {"branch": True, "at": 0}, "branch must be a whole number"),
+        ("new", {"algorithm": "lamprot"}, "lamport"),
+        ("new", {"algorithm": "lamport", "nodes": "many"}, "no run to begin"),
+        ("new", {"algorithm": "lamport", "nodes": 3000}, "at most 30 sites"),
+        ("new", {"algorithm": "lamport", "disk": 1}, "disk"),
+        ("new", {"shared": "nonsense"}, "no fragment"),
+        ("search", "not json", "not a question"),
+    ],
+)
+def test_a_wrong_question_gets_one_line_and_changes_nothing(
+    server: Served, call: str, body: Any, said: str
+) -> None:
+    before = server.ask("/api/run")[1]
+    status, text, _ = server.ask(f"/api/{call}", body)
+    assert status == 400
+    assert said in text
+    assert "\n" not in text
+    assert server.ask("/api/run")[1] == before
+
+
+def test_only_json_is_read_and_not_too_much_of_it(server: Served) -> None:
+    assert server.ask("/api/act", {}, content_type="text/plain")[0] == 400
+    status, text, _ = server.ask("/api/act", json.dumps({"action": "x" * 1_100_000}))
+    assert status == 400
+    assert "at most" in text
+
+
+def test_it_ends_with_one_line() -> None:
+    with served("token-ring", "--nodes", "3", "--entries", "3") as started:
+        assert started.ask("/api/run")[0] == 200
+        code, out, err = started.end()
+    assert (code, out, err) == (130, "", "soloist: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--open", "nonsense"], "no fragment"),
+        (["--puzzle", "nonsense"], "puzzle"),
+        (["lamport", "--port", "99999"], "--port must be from 0 to 65535"),
+    ],
+)
+def test_bad_arguments_get_one_line(arguments: list[str], said: str) -> None:
+    command = [sys.executable, "-m", "soloist", "watch", *arguments, "--no-browser"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """One that must not complain of anything, nor ask anybody but its server."""
+    context, wrong = browser.new_context(reduced_motion="reduce"), []
+    page = context.new_page()
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on(
+        "console",
+        lambda said: wrong.append(said.text) if said.type == "error" and "400" not in said.text else None,
+    )
+    page.on(
+        "request",
+        lambda asked: (
+            None if "//127.0.0.1:" in asked.url or asked.url.startswith("data:") else wrong.append(asked.url)
+        ),
+    )
+    yield page
+    context.close()
+    assert not wrong
+
+
+def opened(page: Any, address: str) -> None:
+    page.goto(address)
+    page.wait_for_function("() => window.soloistPage || !document.getElementById('error').hidden")
+
+
+def test_a_puzzle_is_played_to_its_end(page: Any) -> None:
+    """By clicks on what the hints mark; then the erratum is explained, and the run can be shared."""
+    best = puzzles()["ricart-agrawala-r1"].best
+    with served("--puzzle", "ricart-agrawala-r1") as started:
+        opened(page, started.address)
+        assert "token" not in page.url
+        for step in range(len(best)):
+            page.wait_for_selector(f"text=yours so far: {step}.")
+            page.locator("#hint").click()
+            page.locator(".hinted").click()
+        page.wait_for_selector(".solved")
+        assert "Beaten. Against" in page.locator(".solved").inner_text()
+        assert page.locator(".lights .broken").inner_text() == "✕ exclusion: broken"
+        assert page.locator("#panel-stage .site.bad").count() == 2
+        page.locator("#share").click()
+        command = page.get_by_label("This run as a command").input_value()
+        assert "127.0.0.1" not in command
+    shared = command.removeprefix("soloist watch --open ")
+    with served("--open", shared) as again:
+        opened(page, again.address)
+        page.wait_for_selector(".solved")
+
+
+def test_one_goes_back_branches_and_asks_the_checker(page: Any) -> None:
+    word = fragment(Setup("suzuki-kasami", 3, steps=("acquire 1", "deliver 1>0")))
+    with served("--open", word) as started:
+        opened(page, started.address)
+        page.locator("#safe").click()
+        page.wait_for_selector("text=Still safe: nothing bad follows from here")
+        page.locator("#undo").click()
+        page.locator("[data-action^='deliver 1>2']").click()
+        page.wait_for_selector(".tabs button:has-text('run 2')")
+        page.get_by_text("What may go wrong").click()
+        page.locator("[data-action='crash 0']").click()
+        page.wait_for_function("() => soloistPage.player.runs[0].steps.some((step) => step.what === 'crash')")
+        page.locator("#safe").click()
+        page.wait_for_selector("text=0 has crashed: restart it, or go back")
+        page.get_by_text("Another run").click()
+        page.locator("[name=algorithm]").select_option("lamport")
+        page.locator("[name=beside]").select_option("maekawa")
+        page.locator("[name=chance]").fill("12")
+        page.get_by_role("button", name="Begin").click()
+        page.wait_for_function("() => soloistPage.player.runs.length === 2")
+        assert page.locator("h1").all_inner_texts() == ["Lamport", "Maekawa"]
+
+
+def test_a_fragment_that_is_wrong_is_told_in_the_page(page: Any, browser: Any) -> None:
+    with served("--open", fragment(Setup("lamport", 2))) as started:
+        opened(page, started.address)
+        other = page.context.new_page()
+        opened(other, f"{started.address.partition('?')[0]}#play=nonsense")
+        assert "no fragment of a played run" in other.locator("#error").inner_text()

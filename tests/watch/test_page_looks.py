@@ -250,6 +250,7 @@ def test_a_click_on_a_message_delivers_it(played: tuple[Any, Fake]) -> None:
 def test_shift_and_click_drops_it(played: tuple[Any, Fake]) -> None:
     page, fake = played
     page.keyboard.press("End")
+    page.wait_for_selector("[data-action='lose:1']")  # what is possible here has been asked
     page.locator("#panel-stage .flight").click(modifiers=["Shift"])
     page.wait_for_function("() => document.getElementById('where').textContent === '2 / 2'")
     assert fake.asked[-1][1]["action"] == "lose:1"

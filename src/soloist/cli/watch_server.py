@@ -47,7 +47,7 @@ def dashboard(config: Config, member: Member, port: int, browse: bool) -> None:
     need_server()
     from soloist.watch import dashboard, server
 
-    routes = dashboard.routes(dashboard.Watcher(config.cluster, member))
+    routes = dashboard.routes(dashboard.Watcher(config, member))
     run(lambda door: server.application(routes, door, "dashboard.html"), port, browse)
 
 

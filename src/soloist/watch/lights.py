@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from soloist.core import INSIDE, WAITING
+from soloist.sim.system import Flight
 from soloist.watch.session import Session
 
 WHAT = {"acquire": "request"}
@@ -77,14 +78,14 @@ def possible(session: Session, commands: list[str]) -> list[Action]:
     return [_action(command, flights) for command in commands]
 
 
-def _action(command: str, flights: dict[str, object]) -> Action:
+def _action(command: str, flights: dict[str, Flight]) -> Action:
     verb, _, rest = command.partition(" ")
     what = WHAT.get(verb, verb)
     if flight := flights.get(rest):
-        sender, to, message = flight.sender, flight.to, flight.message  # type: ignore[attr-defined]
+        sender, to, message = flight.sender, flight.to, flight.message
         names = {"deliver": "", "lose": "lose ", "duplicate": "copy "}
         text = f"{names[verb]}{sender} → {to}  {message}"
-        return Action(command, what, text, site=to, message=flight.id)  # type: ignore[attr-defined]
+        return Action(command, what, text, site=to, message=flight.id)
     site, _, more = rest.partition(" ")
     texts = {
         "acquire": f"{site} asks",

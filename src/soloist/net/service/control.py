@@ -12,6 +12,7 @@ import logging
 import os
 import socket
 import time
+from collections import deque
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Literal
@@ -55,6 +56,7 @@ log = logging.getLogger("soloist.net")
 CONTROL_FRAME = 1024 * 1024
 SLOW_CLIENT = 4 * 1024 * 1024
 """Bytes that a client may leave unread before it is dropped."""
+WAITS_KEPT = 200
 WORDS = {"add": "added", "remove": "removed"}
 CLOSE_SECONDS = 1.0
 LET_GO_SECONDS = 6.0
@@ -68,6 +70,7 @@ class ControlServer:
         self.node, self.cluster, self.addresses = node, cluster, addresses
         self.clients: dict[Client, asyncio.Task[None]] = {}
         self.server: asyncio.Server | None = None
+        self.waits: deque[float] = deque(maxlen=WAITS_KEPT)
         self.stopping: str | None = None
         """Why nothing is granted any more."""
         self.started = time.monotonic()
@@ -174,6 +177,7 @@ class ControlServer:
             lease=node.lease,
             voters=node.beginning.voters(),
             withheld=node.withheld(),
+            waits=list(self.waits),
         )
 
 
@@ -266,6 +270,7 @@ class Client:
         # The connection is who waits and holds, not this task. But it may have several permits of a semaphore.
         OWNER.set(self if asked.value in (None, 1) else object())
         self.acquiring.add(asked.number)
+        since = time.monotonic()
         try:
             if self.server.stopping:
                 raise NodeClosed(self.server.stopping)
@@ -280,6 +285,7 @@ class Client:
                 self._say(Refused(asked.number, "NodeClosed", self.server.stopping))
             raise
         else:
+            self.server.waits.append(time.monotonic() - since)
             self._granted(asked.number, hold)
         finally:
             self.acquiring.discard(asked.number)

@@ -151,6 +151,8 @@ class Status(msgspec.Struct, frozen=True, tag="status"):
     """Who votes on who is a member, and whether it is heard here; nobody without a lease."""
     withheld: list[str] = []
     """Locks that are held for nodes which are lost."""
+    waits: list[float] = []
+    """Seconds that the last clients have waited here until they had what they asked for, oldest first."""
 
 
 class Holders(msgspec.Struct, frozen=True, tag="holders"):

@@ -40,8 +40,9 @@ proved: venv  ## which code the declarations of the algorithms have been proved 
 pages: venv  ## the pages that come from the code: algorithms, errata, picture
 	$(BIN)/python docs/generate.py
 
-pictures: venv  ## the page of a run in light and dark, as pictures for the docs; needs Chromium
+pictures: venv  ## the page of a run in light and dark, a puzzle and the dashboard, as pictures for the docs; needs Chromium
 	$(BIN)/python docs/pictures.py
+	SOLOIST_PICTURE=docs/watch-dashboard.png $(BIN)/pytest -q tests/watch/test_dashboard.py
 
 docs: venv  ## the documentation site, into site/
 	$(BIN)/mkdocs build --strict

@@ -952,21 +952,25 @@ class Keys {
 //                                                 the branch, the answer is about a new branch that leaves it there
 //   POST api/state   {branch, at}                 {play}: what is possible, and what holds, after an earlier step
 //   POST api/branch  {branch}                     {steps, play}: another branch is shown
-//   POST api/search  {branch, at, states}         {text, steps, play}: a bad run from here, as a new branch; where none
-//                                                 was found, `text` says what was searched, and `steps` is null
+//   POST api/chance  {branch, at, steps, seed}    {steps, play}: some steps more, chosen by chance, none of them a fault
+//   POST api/search  {branch, at, states, show}   {text, steps, play}: a bad run from here, as a new branch; where none
+//                                                 was found, or `show` is false, `steps` is null; `text` says what was searched
 //   POST api/hint    {branch, at}                 {text, action}: one step of a shortest bad run, or null
-//   POST api/new     {algorithm, nodes, k, …}     {head, steps, play}: another run, or a puzzle by {puzzle: id}
+//   POST api/new     {algorithm, nodes, k, …}     {head, steps, play}: another run, a puzzle by {puzzle: id}, or one that
+//                                                 was shared, by {shared: the word after #play=}
 //
 //   Play      {branch, branches: [{id, title}], actions: [Action], properties: [{name, text, state}], puzzle, puzzles,
-//              algorithms: [{name, title}]}       state is "holds", "broken" or "open"; the last three may be missing
+//              algorithms: [{name, title, k}], setup, fragment}      state is "holds", "broken" or "open"
 //   Action    {id, what, site, message, timer, text}    what as in a step; message is the id that it is about
 //   puzzle    {id, title, goal, best, used, solved, explanation}
 //
-// An answer that is not 2xx is one line of text, and is shown. Whoever serves the page identifies the reader by a
+// Answers with steps have `beside: {head, steps}` too where two algorithms are played. An answer that is not 2xx is one line of text, and is shown. Whoever serves the page identifies the reader by a
 // cookie of the same origin, so no call carries a token.
 
 
 const BOUND = 200000;
+const MISHAPS = new Set(["lose", "duplicate", "crash", "restart", "pause", "resume"]);
+const FEW = 4;
 const LIGHTS = { holds: "●", broken: "✕", open: "○" };
 
 /** The calls, by `fetch`. */
@@ -978,10 +982,11 @@ async function callServer(name, body) {
 
 /** What one can do in play mode: the panel with its actions, lights, branches and puzzles. */
 class Game {
-  constructor(player, play, { call = callServer, reload }) {
+  constructor(player, play, { call = callServer, reload, taken = () => {} }) {
     this.player = player;
     this.call = call;
     this.reload = reload;
+    this.taken = taken;
     this.play = play;
     this.shownAt = player.runs[0].length - 1;
     this.tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Branches" });
@@ -989,12 +994,17 @@ class Game {
     this.actions = el("div", { class: "actions", role: "group", "aria-label": "What can happen next" });
     this.said = el("p", { class: "said", role: "status" });
     this.puzzle = el("div", { class: "puzzle" });
-    this.element = el("div", { class: "game" }, this.tabs, this.puzzle, this.lights, this.actions, this.help(), this.said);
+    this.another = new Another(play, (settings) => this.begin(settings));
+    this.element = el("div", { class: "game" }, this.tabs, this.puzzle, this.lights, this.said, this.help(), this.actions, this.another.element);
+    this.keepAddress();
   }
 
   help() {
     const button = (id, text, action) => el("button", { id, onclick: action }, text);
-    return el("div", { class: "helpers" }, button("bad-run", "Find me a bad run from here", () => this.search()), button("hint", "Hint", () => this.hint()));
+    return el("div", { class: "helpers" },
+      button("undo", "Undo", () => this.player.goTo(0, Math.max(0, this.at - 1))), button("hint", "Hint", () => this.hint()),
+      button("chance", "Let it run 10 steps", () => this.chance()), button("safe", "Is it still safe from here?", () => this.search(false)),
+      button("bad-run", "Find me a bad run from here", () => this.search(true)), button("share", "Share", () => this.share()), button("save", "Save", () => this.save()));
   }
 
   get at() {
@@ -1029,8 +1039,14 @@ class Game {
     if (answer) this.take(answer, this.at + 1);
   }
 
-  async search() {
-    const answer = await this.ask("search", { ...this.body, states: BOUND });
+  async chance() {
+    const answer = await this.ask("chance", { ...this.body, steps: 10, seed: Math.floor(Math.random() * 1e9) });
+    if (answer) this.take(answer, answer.steps.length - 1);
+  }
+
+  async search(show) {
+    fill(this.said, "The checker is looking …");
+    const answer = await this.ask("search", { ...this.body, states: BOUND, show });
     if (answer && answer.steps) this.take(answer, answer.steps.length - 1);
   }
 
@@ -1050,10 +1066,43 @@ class Game {
     if (answer) this.reload(answer);
   }
 
-  take({ steps, play }, at) {
+  /** The run in the fragment of the address: neither host nor token. */
+  keepAddress() {
+    const words = new URLSearchParams(location.hash.slice(1));
+    if (!this.play.fragment || words.get("play") === this.play.fragment) return;
+    words.set("play", this.play.fragment);
+    history.replaceState(null, "", `#${words}`);
+  }
+
+  async share() {
+    const text = `soloist watch --open ${this.play.fragment}`;
+    const box = el("textarea", { readonly: true, rows: 4, "aria-label": "This run as a command" });
+    box.value = text;
+    fill(this.said, "This run until here, for anybody who has Soloist:", box);
+    box.select();
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // It can be copied from the box.
+    }
+  }
+
+  /** The run as a file that `soloist watch FILE` reads. */
+  save() {
+    const run = this.player.runs[0];
+    const lines = [run.head, ...run.steps.slice(0, this.at + 1)].map((each) => JSON.stringify(each)).join("\n");
+    const link = el("a", { href: URL.createObjectURL(new Blob([`${lines}\n`], { type: "application/x-ndjson" })), download: `${run.head.algorithm}.jsonl` });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  take({ steps, beside, play }, at) {
     this.play = play;
     this.hinted = null;
     this.player.runs[0].replace(steps);
+    if (beside && this.player.runs[1]) this.player.runs[1].replace(beside.steps);
+    this.keepAddress();
+    this.taken();
     this.shownAt = steps.length - 1;
     this.player.selected = null;
     this.player.lay();
@@ -1069,6 +1118,7 @@ class Game {
       if (!answer) return;
       this.play = answer.play;
       this.shownAt = at;
+      this.keepAddress();
       this.player.touch();
     }, 200);
   }
@@ -1086,7 +1136,12 @@ class Game {
     fill(this.tabs, ...play.branches.map(({ id, title }) => el("button", { role: "tab", "aria-selected": String(id === play.branch), onclick: () => this.show(id) }, title)));
     fill(this.lights, ...play.properties.map(({ name, text, state }) => el("li", { class: state, title: text }, `${LIGHTS[state] || "○"} ${name}: ${state}`)));
     const stale = this.at !== this.shownAt;
-    fill(this.actions, ...(stale ? [] : play.actions.map((action) => el("button", { class: action.id === this.hinted ? "hinted" : "", "data-action": action.id, onclick: () => this.act(action) }, action.text))));
+    const button = (action) => el("button", { class: action.id === this.hinted ? "hinted" : "", "data-action": action.id, onclick: () => this.act(action) }, action.text);
+    const shown = stale ? [] : play.actions;
+    const faults = shown.filter(({ what }) => MISHAPS.has(what));
+    const open = this.actions.querySelector("details")?.open ?? faults.length <= FEW;
+    fill(this.actions, ...shown.filter(({ what }) => !MISHAPS.has(what)).map(button),
+      faults.length ? el("details", { open }, el("summary", {}, `What may go wrong (${faults.length})`), ...faults.map(button)) : null);
     this.drawPuzzle(play.puzzle);
     return false;
   }
@@ -1096,7 +1151,7 @@ class Game {
     const choice = puzzles.length ? el("select", { "aria-label": "Beat the paper: choose a puzzle", onchange: (event) => event.target.value && this.begin({ puzzle: event.target.value }) },
       el("option", { value: "" }, "Beat the paper …"), ...puzzles.map(({ id, title, best }) => el("option", { value: id, selected: puzzle && puzzle.id === id }, `${title} (best known: ${best} steps)`))) : null;
     fill(this.puzzle, choice, puzzle ? el("p", {}, el("b", {}, puzzle.title), ` ${puzzle.goal} Best known: ${puzzle.best} steps; yours so far: ${puzzle.used}.`) : null,
-      puzzle && puzzle.solved ? el("p", { class: "solved" }, `Beaten. ${puzzle.explanation || ""}`) : null);
+      puzzle && puzzle.solved ? el("p", { class: "solved" }, el("b", {}, "Beaten. "), puzzle.explanation || "") : null);
   }
 
   /** A click on a message on the stage delivers it, with shift it is dropped. False where nothing of the kind is possible. */
@@ -1106,6 +1161,29 @@ class Game {
     if (!action) return false;
     this.act(action);
     return true;
+  }
+}
+
+/** The form that begins another run. */
+class Another {
+  constructor(play, begin) {
+    const { algorithms = [], setup = {} } = play;
+    const choice = (name, label, options, chosen) => el("label", {}, label, el("select", { name }, ...options.map(([value, text]) => el("option", { value, selected: value === (chosen || "") }, text))));
+    const number = (name, label, value, most, least = 1) => el("label", {}, label, el("input", { name, type: "number", min: least, max: most, value }));
+    const names = algorithms.map(({ name, title }) => [name, title]);
+    this.form = el("form", { onsubmit: (event) => { event.preventDefault(); begin(this.settings()); } },
+      choice("algorithm", "algorithm", names, setup.algorithm), number("nodes", "sites", setup.nodes || 3, 30), number("k", "K", setup.k || 1, 30),
+      choice("channels", "links", [["", "as it needs"], ["fifo", "FIFO"], ["any", "unordered"]], setup.channels),
+      choice("beside", "beside it", [["", "nothing"], ...names], setup.beside), number("chance", "steps by chance", 0, 200, 0), number("seed", "seed", 1, 999999999, 0),
+      el("button", { type: "submit" }, "Begin"));
+    this.element = el("details", { class: "another", id: "another" }, el("summary", {}, "Another run"), this.form);
+  }
+
+  settings() {
+    const given = Object.fromEntries(new FormData(this.form));
+    for (const name of ["nodes", "k", "chance", "seed"]) given[name] = Number(given[name]);
+    for (const name of ["channels", "beside"]) given[name] = given[name] || null;
+    return given;
   }
 }
 
@@ -2518,7 +2596,7 @@ class Page {
     this.player = new Player(runs);
     this.look = new Look(runs);
     this.panelNames = Object.keys(PANELS).filter((name) => name !== "game" || data.play);
-    this.game = data.play ? new Game(this.player, data.play, { reload: (other) => this.reload(root, other) }) : null;
+    this.game = data.play ? new Game(this.player, data.play, { reload: (other) => this.reload(root, other), taken: () => this.retitle() }) : null;
     this.player.game = this.game;
     this.closed = [];
     this.scores = runs.map((_, r) => new Score(this.player, this.look, r));
@@ -2533,6 +2611,7 @@ class Page {
     this.player.views = [...this.scores, ...this.stages, this.inspector, this.source, this.filters, this.transport, this.address, ...(this.game ? [this.game] : [])];
     this.watchTheme();
     this.address.read();
+    if (this.game && runs[0].head.origin === "script" && !/\bstep=/.test(location.hash)) this.player.goTo(0, runs[0].length - 1);
   }
 
   /** Another run in place of this one. */
@@ -2561,11 +2640,17 @@ class Page {
     document.title = `${runs.map((run) => run.head.title || run.head.algorithm).join(" beside ")} · Soloist`;
   }
 
+  /** What is told of a run changes while it is played. */
+  retitle() {
+    this.abouts.forEach((about_, r) => { about_.textContent = about(this.player.runs[r]); });
+  }
+
   header(runs) {
+    this.abouts = runs.map((run) => el("p", { class: "about" }, about(run)));
     this.motionButton = el("button", { id: "motion", onclick: () => this.toggleMotion() });
     this.showMotion();
     return el("header", {},
-      el("div", { class: "titles" }, ...runs.map((run) => el("div", {}, el("h1", {}, run.head.title || run.head.algorithm), el("p", { class: "about" }, about(run))))),
+      el("div", { class: "titles" }, ...runs.map((run, r) => el("div", {}, el("h1", {}, run.head.title || run.head.algorithm), this.abouts[r]))),
       ...runs.map((run) => (run.head.finding ? el("p", { class: "finding", role: "note" }, el("b", {}, run.head.finding.property), ` ${run.head.finding.text}`) : null)),
       ...runs.flatMap((run) => (run.head.notes || []).map((note) => el("p", { class: "note" }, note))),
       el("div", { class: "tools" }, this.reopen, this.motionButton,
@@ -2651,9 +2736,15 @@ function about(run) {
 
 /** What the page was given: embedded, embedded and packed, or from the server. */
 async function load() {
-  const data = window.SOLOIST;
-  if (data && data.gzip) return unpack(data.gzip);
-  if (data) return data;
+  const carried = window.SOLOIST;
+  if (carried && carried.gzip) return unpack(carried.gzip);
+  if (carried) return carried;
+  const data = await askRun();
+  const shared = new URLSearchParams(location.hash.slice(1)).get("play");
+  return shared && data.play && data.play.fragment !== shared ? callServer("new", { shared }) : data;
+}
+
+async function askRun() {
   const answer = await fetch("api/run");
   if (!answer.ok) throw new TraceError(`the server gave no run: ${answer.status} ${(await answer.text()).slice(0, 200)}`);
   const text = await answer.text();

@@ -205,14 +205,14 @@ def changes(before: Seen, seen: Seen) -> list[str]:
 
 def _handed_on(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
     """Of a node that cannot be asked it is not known whether it still holds what it held."""
-    had, has = ({(row["lock"], row["node"], row["fence"]) for row in each["holders"]} for each in (then, now))
+    had, has = ({(row["lock"], row["node"]) for row in each["holders"]} for each in (then, now))
     gone = [
         f"{node} held {lock}: whether it still does is not known"
         if node in now["unreachable"]
         else f"{node} holds {lock} no more"
-        for lock, node, _ in sorted(had - has)
+        for lock, node in sorted(had - has)
     ]
-    return [*gone, *(f"{node} holds {lock}" for lock, node, _ in sorted(has - had))]
+    return [*gone, *(f"{node} holds {lock}" for lock, node in sorted(has - had))]
 
 
 def routes(watcher: Watcher) -> list[Route]:

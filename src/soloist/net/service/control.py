@@ -137,13 +137,13 @@ class ControlServer:
                 client.writer.transport.abort()
                 await asyncio.wait({task})
 
-    def status(self, number: int) -> Status:
-        node, instances, roster = self.node, self.node.instances.values(), self.node.beginning.roster
+    def _members(self) -> list[MemberStatus]:
+        node, roster = self.node, self.node.beginning.roster
         connected = node.transport.connected() | {node.name}
         known = (roster and roster.roll()) or {
             name: (where, "member") for name, where in sorted(self.addresses.items())
         }
-        members = [
+        return [
             MemberStatus(
                 name,
                 where,
@@ -153,6 +153,9 @@ class ControlServer:
             )
             for name, (where, role) in known.items()
         ]
+
+    def status(self, number: int) -> Status:
+        node, instances = self.node, self.node.instances.values()
         return Status(
             number=number,
             cluster=self.cluster,
@@ -161,7 +164,7 @@ class ControlServer:
             algorithm=node.table.cards[0].name,
             semaphore_algorithm=node.table.cards[1].name,
             uptime=time.monotonic() - self.started,
-            members=members,
+            members=self._members(),
             entries=node.stats.entries,
             messages_sent=node.stats.messages_sent,
             messages_received=node.stats.messages_received,

@@ -30,13 +30,13 @@ export class Board {
     this.spans = [];
   }
 
-  /** Who held what lately, put together from the looks: a span for each lock, node and fence. */
+  /** Who held what lately, put together from the looks. A new epoch gives a holder another fence: it still is the same hold. */
   remember({ at, holders }) {
-    for (const span of this.spans) span.open = false;
-    for (const { lock, node, fence, age } of holders) {
-      const key = `${lock}|${node}|${fence}`;
-      let span = this.spans.find((each) => each.key === key);
-      if (!span) this.spans.push((span = { key, lock, node, from: at - (age || 0) }));
+    const before = this.spans.filter((span) => span.open);
+    for (const span of before) span.open = false;
+    for (const { lock, node, age } of holders) {
+      let span = before.find((each) => each.lock === lock && each.node === node);
+      if (!span) this.spans.push((span = { lock, node, from: at - (age || 0) }));
       Object.assign(span, { to: at, open: true });
     }
     this.spans = this.spans.filter((span) => span.to > at - SPAN);
@@ -91,7 +91,7 @@ export class Board {
       const y = locks.indexOf(span.lock) * LANE + 4;
       const wide = Math.max(3, x(span.to) - x(span.from));
       return el("g", {}, el("rect", { class: "held", x: x(span.from), y, width: wide, height: LANE - 8, rx: 3 }, el("title", {}, `${span.node} held ${span.lock}`)),
-        wide > 24 ? el("text", { class: "held-by", x: x(span.from) + 5, y: y + 12 }, span.node) : null);
+        wide > 10 + 8 * span.node.length ? el("text", { class: "held-by", x: x(span.from) + 5, y: y + 12 }, span.node) : null);
     });
     return el("svg", { class: "lanes", viewBox: `0 0 1000 ${locks.length * LANE}`, role: "img", "aria-label": "Who held what lately" },
       ...locks.flatMap((lock, i) => [el("line", { class: "axis", x1: 150, x2: 990, y1: i * LANE + LANE / 2, y2: i * LANE + LANE / 2 }), el("text", { x: 4, y: i * LANE + 16 }, lock.length > 20 ? `${lock.slice(0, 19)}…` : lock)]), ...bars);

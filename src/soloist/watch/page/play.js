@@ -206,7 +206,7 @@ export class Game {
     const choice = puzzles.length ? el("select", { "aria-label": "Beat the paper: choose a puzzle", onchange: (event) => event.target.value && this.begin({ puzzle: event.target.value }) },
       el("option", { value: "" }, "Beat the paper …"), ...puzzles.map(({ id, title, best }) => el("option", { value: id, selected: puzzle && puzzle.id === id }, `${title} (best known: ${best} steps)`))) : null;
     fill(this.puzzle, choice, puzzle ? el("p", {}, el("b", {}, puzzle.title), ` ${puzzle.goal} Best known: ${puzzle.best} steps; yours so far: ${puzzle.used}.`) : null,
-      puzzle && puzzle.solved ? el("p", { class: "solved" }, `Beaten. ${puzzle.explanation || ""}`) : null);
+      puzzle && puzzle.solved ? el("p", { class: "solved" }, el("b", {}, "Beaten. "), puzzle.explanation || "") : null);
   }
 
   /** A click on a message on the stage delivers it, with shift it is dropped. False where nothing of the kind is possible. */

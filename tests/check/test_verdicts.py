@@ -48,7 +48,8 @@ def test_the_catalogue_holds_with_three_sites_and_two_rounds(name: str) -> None:
     assert set(report.properties.values()) == {"proved"}
     assert report.how["starvation"].startswith("sites asking")
     assert report.vacuity is not None
-    assert not report.vacuity.messages_unreached
+    optional = {"raymond-tree": ("PrivilegeAndRequest",)}  # sent with `piggyback` only
+    assert report.vacuity.messages_unreached == optional.get(name, ())
     assert not report.vacuity.phases_unreached
 
 

@@ -1,6 +1,6 @@
 """Every algorithm of the catalogue holds a real lock between four processes over TCP, before a witness.
 
-The processes are started once and make a node for each algorithm. `SOLOIST_ENTRIES=5000` asks for more entries per process
+The processes are started once and make a node for each algorithm, without a lease: this is about the algorithm alone. `SOLOIST_ENTRIES=5000` asks for more entries per process
 than the normal suite takes.
 """
 
@@ -34,7 +34,7 @@ def crew() -> Iterator[Workers]:
 
 async def begin(worker: Worker, peers: Mapping[str, str], options: Mapping[str, Any]) -> None:
     name = worker.node.name
-    NODES[name] = Node(name, peers, cluster="catalogue", shortcut=False, **options)
+    NODES[name] = Node(name, peers, cluster="catalogue", shortcut=False, lease=None, **options)
     await NODES[name].start()
 
 

@@ -22,7 +22,7 @@ FIGURE_1 = ((3, 2), (7, None), (9, None))
 
 def site(me: Site, **fields: Any) -> Port:
     """A site somewhere in the middle of a run: of ten, with tokens 1 and 2."""
-    process = BulgannawarVaidya.start(me, 10, k=3, token="last-seen", inform=0)
+    process = BulgannawarVaidya.start(me, 10, k=3, token="last-seen", inform=0, whom="random")
     phase = WAITING if "wait" in fields else IDLE
     given = {"token": None, "pointer": [0, 1, 2], "phase": phase, **fields}
     return Port(msgspec.structs.replace(process, **given))

@@ -261,8 +261,10 @@ def test_keys_walk_through_the_run(opened: Open, turning: Trace) -> None:
         "n => document.getElementById('where').textContent.startsWith(`${n} /`)", arg=first
     )
     page.keyboard.press("?")
-    assert page.get_by_role("dialog", name="Keys").is_visible()
+    keys = page.get_by_role("dialog", name="Keys")
+    keys.wait_for(state="visible")
     page.keyboard.press("Escape")
+    keys.wait_for(state="hidden")
     before = at()
     page.keyboard.press(" ")
     page.wait_for_function("n => parseInt(document.getElementById('where').textContent) > n", arg=before)

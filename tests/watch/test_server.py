@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -87,6 +88,17 @@ def test_it_ends_with_one_line() -> None:
         assert started.ask("/api/run")[0] == 200
         code, out, err = started.end()
     assert (code, out, err) == (130, "", "soloist: interrupted\n")
+
+
+def test_it_ends_in_the_middle_of_a_search_too() -> None:
+    with served("--open", fragment(Setup("maekawa", 9))) as started:
+        body = {"branch": 0, "at": 0, "states": 200_000}
+        with ThreadPoolExecutor() as pool:
+            searching = pool.submit(started.ask, "/api/search", body)
+            while "one thing at a time" not in started.ask("/api/state", {"branch": 0, "at": 0})[1]:
+                assert not searching.done(), "the search was over too soon for this test"
+            assert started.end() == (130, "", "soloist: interrupted\n")
+            assert searching.exception() or "end of the server" in searching.result()[1]
 
 
 @pytest.mark.parametrize(

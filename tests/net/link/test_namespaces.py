@@ -54,7 +54,7 @@ def work_in(namespace: str, name: str, pipe: Connection) -> None:
     with open(f"/run/netns/{namespace}") as file:
         if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), "setns")
-    work(name, PEERS, {"insecure": True}, None, None, pipe)
+    work(name, PEERS, {"insecure": True}, None, None, None, pipe)
 
 
 def pull(hosts: dict[str, str]) -> None:

@@ -43,7 +43,7 @@ class InLibrary:
         self.crew = Crew()
 
     async def start(self) -> None:
-        self.crew.start(self.name, work, self.name, self.peers, self.options, None, None)
+        self.crew.start(self.name, work, self.name, self.peers, self.options, None, None, None)
         await asyncio.to_thread(self.crew.hear, self.name)
 
     async def grab(self, names: list[str], timeout: float) -> Found:

@@ -41,7 +41,8 @@ export class Keys {
 
   press(event) {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-    const onButton = event.target.tagName === "BUTTON" && (event.key === " " || event.key === "Enter");
+    // Just after the help is closed its button still has the focus, though nobody sees it.
+    const onButton = event.target.tagName === "BUTTON" && !this.help.contains(event.target) && (event.key === " " || event.key === "Enter");
     if (event.ctrlKey || event.metaKey || event.altKey || typing || onButton || this.help.open) return;
     const action = this.actions(event)[event.key];
     if (!action) return;

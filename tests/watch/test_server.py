@@ -182,6 +182,12 @@ def test_one_goes_back_branches_and_asks_the_checker(page: Any) -> None:
         page.wait_for_function("() => soloistPage.player.runs[0].steps.some((step) => step.what === 'crash')")
         page.locator("#safe").click()
         page.wait_for_selector("text=0 has crashed: restart it, or go back")
+
+
+def test_another_run_begins_beside_one_of_another_algorithm(page: Any) -> None:
+    with served("--open", fragment(Setup("suzuki-kasami", 3))) as started:
+        opened(page, started.address)
+        page.wait_for_load_state("networkidle")  # what the page asked for at first has been answered
         page.get_by_text("Another run").click()
         page.locator("[name=algorithm]").select_option("lamport")
         page.locator("[name=beside]").select_option("maekawa")

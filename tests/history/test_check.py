@@ -200,7 +200,8 @@ def test_a_fence_is_compared_with_all_before(tmp_path: Path) -> None:
     assert verdicts(judged(tmp_path, *rows))["fence"] == "violated"
 
 
-def test_holders_of_a_semaphore_may_come_in_together(tmp_path: Path) -> None:
+def test_fences_of_a_semaphore_have_no_order(tmp_path: Path) -> None:
+    """With K places an entry need not have heard of an earlier exit."""
     rows: list[Row] = [
         (1, "a", "acquire", 3),
         (2, "b", "acquire", 3),

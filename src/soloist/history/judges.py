@@ -111,11 +111,12 @@ def _doubt(example: Example, skew: float) -> str:
 
 
 def fence(books: Sequence[Book], skew: float) -> Finding:
-    """A hold that began after another had ended has a higher fence."""
+    """A hold that began after another had ended has a higher fence. With K places, nothing leads from one holder to the next, so no
+    order of fences can be asked for."""
     example = doubtful = None
     violations = undecided = fenced = 0
     for book in books:
-        holds = [hold for hold in book.holds if hold.fence is not None]
+        holds = [hold for hold in book.holds if hold.fence is not None] if book.k == 1 else []
         fenced += len(holds)
         sure = set()
         for before, hold in _not_grown(holds, skew):
@@ -127,9 +128,11 @@ def fence(books: Sequence[Book], skew: float) -> Finding:
                 doubtful = doubtful or Example(book.lock, [before, hold], book.files)
                 undecided += 1
     total = sum(len(book.holds) for book in books)
-    judged = f"{fenced} of {count(total, 'hold')} have a fence"
+    judged = f"{fenced} of {count(total, 'hold')}"
     if not fenced:
-        return Finding("fence", "not judged", judged, "the history has no fences")
+        alone = any(book.k == 1 for book in books)
+        why = "the history has no fences" if alone else "fences grow from holder to holder only where K is 1"
+        return Finding("fence", "not judged", f"0 of {count(total, 'hold')}", why)
     verdict: Verdict = "violated" if violations else "undecided" if undecided else "holds"
     shown = example or doubtful
     reason = ""

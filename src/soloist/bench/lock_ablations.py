@@ -12,10 +12,11 @@ from statistics import median
 import msgspec
 
 from soloist.bench.ablation import PARTS, check
-from soloist.bench.locks import BULGANNAWAR, Measurement, System, Table, sample
+from soloist.bench.locks import Measurement, System, Table, sample
 from soloist.core import SoloistError
+from soloist.net.cards import USUAL
 
-SYSTEM = BULGANNAWAR
+SYSTEM = USUAL[0]
 PROCESSES = 4
 NOTHING = "nothing"
 """The whole, a second time: how far apart two measurements of the same are."""

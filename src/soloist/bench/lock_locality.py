@@ -8,7 +8,8 @@ import msgspec
 
 from soloist.bench.lock_crew import Crew
 from soloist.bench.lock_figures import Contended, contention
-from soloist.bench.locks import BULGANNAWAR, System, jobs_of, median_contended
+from soloist.bench.locks import System, jobs_of, median_contended
+from soloist.net.cards import USUAL
 
 
 class Locality(msgspec.Struct, frozen=True):
@@ -30,7 +31,7 @@ def measure(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Locality]:
     """One row for each setting: the median of the rounds."""
-    system = System(BULGANNAWAR, "asyncio")
+    system = System(USUAL[0], "asyncio")
     samples: dict[int, list[Contended]] = {locality: [] for locality in localities}
     for round in range(rounds):
         with Crew(processes, system.loop) as crew:

@@ -237,7 +237,7 @@ def _print_locality(rows: list[lock_locality.Locality], json: bool) -> None:
         )
         for r in rows
     ]
-    title = f"{locks_bench.BULGANNAWAR}, 4 processes with 3 tasks each, all after one lock"
+    title = f"{lock_ablations.SYSTEM}, 4 processes with 3 tasks each, all after one lock"
     print_table(title, columns, cells)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from soloist.algorithms import Card, find
+from soloist.algorithms import Card, find, load
 from soloist.algorithms._source import source_digest
 from soloist.core import UsageError
 from soloist.net.errors import ConfigMismatch
@@ -24,7 +24,7 @@ def chosen(algorithm: str | None, semaphore_algorithm: str | None) -> Cards:
 
 
 def _card(name: str, capacity: str) -> Card:
-    card = find(name)
+    card = load(name)
     if card.capacity != capacity:
         use = "semaphores" if card.capacity == "K" else "locks"
         raise UsageError(f"{name} is for {use}; choose another, `soloist algorithms` lists them")

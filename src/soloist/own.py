@@ -81,7 +81,7 @@ def _file(path: Path) -> ModuleType:
         raise UsageError(f"{path} is no Python file: it is not text in UTF-8") from None
     name = _name(path)
     if _read.get(path) != text or name not in sys.modules:
-        sys.modules[name] = _run(name, path, text)
+        sys.modules[name] = from_text(name, path, text)
         _read[path] = text
     return sys.modules[name]
 
@@ -95,7 +95,8 @@ def _name(path: Path) -> str:
     return f"{name}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
 
 
-def _run(name: str, path: Path, text: str) -> ModuleType:
+def from_text(name: str, path: Path, text: str) -> ModuleType:
+    """The module that a text makes, as if it stood in that file."""
     before = sys.modules.get(name)
     module = sys.modules[name] = ModuleType(name)  # where its annotations are looked up
     module.__file__ = str(path)

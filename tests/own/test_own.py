@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import metadata
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -24,15 +23,6 @@ from soloist.course.new import new
 from soloist.net.service.config import parse
 from soloist.sim import Experiment, simulate
 from soloist.testing import ports, tcp_cluster
-
-
-@pytest.fixture(autouse=True)
-def nothing_loaded() -> Iterator[None]:
-    yield
-    _own.loaded.clear()
-    _own.installed.cache_clear()
-    for name in [name for name in sys.modules if name.startswith("own_")]:
-        del sys.modules[name]
 
 
 @pytest.fixture

@@ -58,8 +58,8 @@ def by_name(name: str, taken: Collection[str]) -> Card | None:
     return card
 
 
-def _known(card: object, place: str, taken: Collection[str]) -> Card:
-    """Checked, and kept."""
+def checked(card: object, place: str, taken: Collection[str]) -> Card:
+    """A card, if it is one."""
     if not isinstance(card, Card):
         raise UsageError(
             f"{place} is a {type(card).__name__}, not a card; an algorithm ends with `CARD = Card(…)`"
@@ -77,8 +77,14 @@ def _known(card: object, place: str, taken: Collection[str]) -> Card:
         raise UsageError(
             f"{place}: process= on the card should be a subclass of Process with a classmethod `start(cls, me, n)`"
         )
+    return card
+
+
+def _known(value: object, place: str, taken: Collection[str]) -> Card:
+    """Checked, and kept."""
+    card = checked(value, place, taken)
     before = loaded.get(card.name)
-    if before and before[1].process.__module__ != kind.__module__:
+    if before and before[1].process.__module__ != card.process.__module__:
         raise UsageError(
             f"{place}: the name {card.name} is taken by {before[0]}; choose another for the card"
         )

@@ -108,9 +108,17 @@ class Porch:
     async def bind(self) -> None:
         """Take the address; nobody is heard before `listen`."""
         where = self.owner.listen
-        found = await asyncio.get_running_loop().getaddrinfo(
-            where.host, where.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
+        try:  # a number needs no thread that asks for it
+            found = socket.getaddrinfo(
+                where.host,
+                where.port,
+                type=socket.SOCK_STREAM,
+                flags=socket.AI_PASSIVE | socket.AI_NUMERICHOST,
+            )
+        except socket.gaierror:
+            found = await asyncio.get_running_loop().getaddrinfo(
+                where.host, where.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
         for family, address in sorted({(family, address) for family, *_, address in found}):
             self._bind(family, address)
 

@@ -76,7 +76,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def pages(site: Path) -> dict[Path, Page]:
-    return {path: Page(path.read_text()) for path in site.rglob("*.html")}
+    return {path: Page(path.read_text()) for path in site.rglob("*.html") if "_static" not in path.parts}
 
 
 def dead(path: Path, page: Page, pages: dict[Path, Page]) -> Iterator[str]:

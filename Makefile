@@ -5,7 +5,7 @@ BIN := .venv/bin
 USABLE := .venv/.usable
 READY := .venv/.ready
 
-.PHONY: demo test mine soak lint bench reproduce proved docs pages pictures venv clean
+.PHONY: demo test mine soak lint bench reproduce proved docs pages pictures notes venv clean
 
 demo: $(USABLE)  ## five processes, a lock, a semaphore, a witness; then a holder is killed
 	$(BIN)/soloist demo
@@ -46,6 +46,9 @@ pages: venv  ## the pages that come from the code: algorithms, errata, picture
 pictures: venv  ## the page of a run in light and dark, a puzzle and the dashboard, as pictures for the docs; needs Chromium
 	$(BIN)/python docs/pictures.py
 	SOLOIST_PICTURE=docs/watch-dashboard.png $(BIN)/pytest -q tests/watch/test_dashboard.py
+
+notes: venv  ## the lecture notes and their pictures, into teaching/notes
+	$(BIN)/python teaching/make_notes.py
 
 docs: venv  ## the documentation site, into site/
 	$(BIN)/mkdocs build --strict

@@ -14,6 +14,7 @@ from time import monotonic, sleep
 
 import msgspec
 
+from soloist.children import deaf
 from soloist.core import SoloistError, UsageError
 from soloist.course.child import READY
 from soloist.course.exercise import Exercise
@@ -99,16 +100,18 @@ def _judged(
 def _run(job: bytes, folder: str, errors: int, seconds: float, stopped: Callable[[], bool]) -> int | None:
     """The exit code; None where it had to be killed."""
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-s", "-m", "soloist.course.child"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=errors,
-        cwd=folder,
-        env={**environment, "PYTHONHASHSEED": "0"},
-        start_new_session=True,
-    )
+    process: subprocess.Popen[bytes] | None = None
     try:
+        with deaf():  # otherwise Ctrl-C might come when it is there, and we do not know it yet
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-s", "-m", "soloist.course.child"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                cwd=folder,
+                env={**environment, "PYTHONHASHSEED": "0"},
+                start_new_session=True,
+            )
         assert process.stdin
         with suppress(BrokenPipeError):  # it has ended already; its answer tells
             process.stdin.write(job)
@@ -121,8 +124,9 @@ def _run(job: bytes, folder: str, errors: int, seconds: float, stopped: Callable
             sleep(LOOK)
         return None
     finally:
-        _kill_all(process)
-        process.wait()
+        if process:
+            _kill_all(process)
+            process.wait()
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:

@@ -47,8 +47,8 @@ pictures: venv  ## the page of a run in light and dark, a puzzle and the dashboa
 	$(BIN)/python docs/pictures.py
 	SOLOIST_PICTURE=docs/watch-dashboard.png $(BIN)/pytest -q tests/watch/test_dashboard.py
 
-docs: venv  ## the documentation site, into site/
-	$(BIN)/mkdocs build --strict
+docs: venv  ## the documentation site, into site/; a warning is an error
+	$(BIN)/sphinx-build -q -W --keep-going -E -b html -d build/docs docs site
 
 venv: $(READY)
 

@@ -21,6 +21,7 @@ from soloist.algorithms.printed import find_printed
 from soloist.children import process_pool
 from soloist.core import Process, PropertyViolated, ProtocolError, Site, UsageError
 from soloist.core.trace import Recorder
+from soloist.sim.drawn import DrawnEngine, serves
 from soloist.sim.engine import Engine
 from soloist.sim.faults import Fault
 from soloist.sim.faulty import FaultyEngine, FaultyLedger
@@ -253,10 +254,11 @@ def _run(
     card, size = experiment.card(), experiment.size()
     start, stop = experiment.cohort()
     processes = card.start(size)
-    make, keep = Engine, Ledger
+    make: Callable[..., Engine] = DrawnEngine if serves(experiment.network) and not recorder else Engine
+    keep = Ledger
     if experiment.faults:
         fresh = partial(anew, card, size)
-        make, keep = partial(FaultyEngine, faults=experiment.faults, anew=fresh), FaultyLedger  # type: ignore[assignment]
+        make, keep = partial(FaultyEngine, faults=experiment.faults, anew=fresh), FaultyLedger
     occupancy = Occupancy(size.k, start, stop)
     engine = make(
         processes,

@@ -5,7 +5,7 @@ BIN := .venv/bin
 USABLE := .venv/.usable
 READY := .venv/.ready
 
-.PHONY: demo test mine soak lint bench reproduce proved docs pages pictures venv clean
+.PHONY: demo test mine soak lint bench reproduce proved docs pages stages pictures venv clean
 
 demo: $(USABLE)  ## five processes, a lock, a semaphore, a witness; then a holder is killed
 	$(BIN)/soloist demo
@@ -42,6 +42,9 @@ proved: venv  ## which code the declarations of the algorithms have been proved 
 
 pages: venv  ## the pages that come from the code: algorithms, errata, picture
 	$(BIN)/python docs/generate.py
+
+stages: venv  ## the stage of every algorithm, as the picture of its page; needs Chromium
+	$(BIN)/python docs/stages.py
 
 pictures: venv  ## the page of a run in light and dark, a puzzle and the dashboard, as pictures for the docs; needs Chromium
 	$(BIN)/python docs/pictures.py

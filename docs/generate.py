@@ -21,6 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from stages import caption
+
 from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, find_any
 from soloist.algorithms.printed import (
     ERRATA,
@@ -83,6 +85,7 @@ def page(card: Card) -> str:
         f"# {card.title}",
         f"`{card.name}`: {idea.split(': ', 1)[-1]}",
         f"*{card.paper}.* Rules as in: {card.section}.",
+        picture(card),
         facts(card),
         "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
         "## Measured\n\n" + figures(card),
@@ -90,7 +93,7 @@ def page(card: Card) -> str:
     ]
     if errata := [e for e in (*ERRATA, *EXAMPLES, *SLIPS) if e.algorithm == card.name]:
         links = "\n".join(f"- [{e.code}](../errata.md#{anchor(e)}): {e.text}" for e in errata)
-        parts.insert(5, "## Errata\n\nWhat is printed elsewhere, and fails:\n\n" + links)
+        parts.insert(6, "## Errata\n\nWhat is printed elsewhere, and fails:\n\n" + links)
     return "\n\n".join(parts) + "\n"
 
 
@@ -98,6 +101,12 @@ def links(card: Card) -> str:
     if card.channels_of_one == "any" != card.channels:
         return "FIFO; any order where K = 1"
     return "FIFO" if card.channels == "fifo" else "any order"
+
+
+def picture(card: Card) -> str:
+    """Its stage, which `make stages` draws, and what is to be seen there."""
+    told = caption(card.name)
+    return f"![{told}](../stages/{card.name}.svg)\n\nOn the [stage](../page.md) of a run: {told}."
 
 
 def facts(card: Card) -> str:
@@ -334,6 +343,7 @@ def recovery_page(card: Card) -> str:
         f"`{card.name}`: {idea.split(': ', 1)[-1]}",
         f"*{card.paper}.* Rules as in: {card.section}. For `simulate`, `compare` and `check`; [locks](../locks.md) recover by "
         "[views](../views.md) instead.",
+        picture(card),
         facts(card),
         "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
         "## With a crash\n\n" + crash_figures(card),

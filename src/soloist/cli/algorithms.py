@@ -79,6 +79,7 @@ def record(card: Card) -> dict[str, Any]:
         "family": card.family,
         "capacity": card.capacity,
         "channels": card.channels,
+        "channels_of_one": card.links(1),
         "structure": card.structure,
         "bound": card.bound.text,
         "light_load": text(card.light),

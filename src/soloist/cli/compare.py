@@ -100,7 +100,7 @@ def compare(
             k=k,
             options={o.name: options[o.name] for o in card.options if o.name in options},
             workload=load,
-            network=network(card, latency, send_cost, receive_cost, channels),
+            network=network(card, k, latency, send_cost, receive_cost, channels),
             inside=duration(inside, "--inside"),
             entries=entries,
             warmup=warmup,

@@ -84,7 +84,7 @@ def simulate(
         k=k,
         options=algorithm_options(option),
         workload=workload(rate, saturate, requests),
-        network=network(card, latency, send_cost, receive_cost, channels),
+        network=network(card, k, latency, send_cost, receive_cost, channels),
         inside=duration(inside, "--inside"),
         entries=entries,
         warmup=warmup,

@@ -187,7 +187,7 @@ def watch(
                 k=k,
                 options=algorithm_options(option),
                 workload=workload(rate, saturate, requests),
-                network=network(card, latency or f"exponential:{unit}", "0", "0", channels),
+                network=network(card, k, latency or f"exponential:{unit}", "0", "0", channels),
                 inside=duration(inside or str(unit), "--inside"),
                 entries=entries,
                 warmup=0,

@@ -16,6 +16,7 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))  # for `docstrings`
 
 from docstrings import in_rst  # noqa: E402
+from sphinx.pycode import ModuleAnalyzer  # noqa: E402
 
 from soloist import __version__  # noqa: E402
 
@@ -101,7 +102,19 @@ def copy_runs(app: Any, exception: Exception | None) -> None:
 
 
 def rewrite_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    if what == "data":
+        lines[:] = said_of_constant(name.rpartition(".")[2], obj)
     lines[:] = in_rst(lines)
+
+
+def said_of_constant(name: str, value: Any) -> list[str]:
+    """The docstring of a constant, which stands where it is defined and not where it is exported from."""
+    for module in [m for m in sys.modules if m.startswith("soloist.")]:
+        if getattr(sys.modules[module], name, None) is value:
+            said = ModuleAnalyzer.for_module(module).find_attr_docs().get(("", name))
+            if said:
+                return list(said)
+    return []
 
 
 PUBLIC = (

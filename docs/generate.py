@@ -21,6 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from stages import caption
+
 from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, find_any
 from soloist.algorithms.printed import (
     ERRATA,
@@ -83,6 +85,7 @@ def page(card: Card) -> str:
         f"# {card.title}",
         f"`{card.name}`: {idea.split(': ', 1)[-1]}",
         f"*{card.paper}.* Rules as in: {card.section}.",
+        picture(card),
         facts(card),
         "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
         "## Measured\n\n" + figures(card),
@@ -90,15 +93,27 @@ def page(card: Card) -> str:
     ]
     if errata := [e for e in (*ERRATA, *EXAMPLES, *SLIPS) if e.algorithm == card.name]:
         links = "\n".join(f"- [{e.code}](../errata.md#{anchor(e)}): {e.text}" for e in errata)
-        parts.insert(5, "## Errata\n\nWhat is printed elsewhere, and fails:\n\n" + links)
+        parts.insert(6, "## Errata\n\nWhat is printed elsewhere, and fails:\n\n" + links)
     return "\n\n".join(parts) + "\n"
+
+
+def links(card: Card) -> str:
+    if card.channels_of_one == "any" != card.channels:
+        return "FIFO; any order where K = 1"
+    return "FIFO" if card.channels == "fifo" else "any order"
+
+
+def picture(card: Card) -> str:
+    """Its stage, which `make stages` draws, and what is to be seen there."""
+    told = caption(card.name)
+    return f"![{told}](../stages/{card.name}.svg)\n\nOn the [stage](../page.md) of a run: {told}."
 
 
 def facts(card: Card) -> str:
     rows = {
         "family": card.family,
         "inside together": "one" if card.capacity == "1" else "K",
-        "links": "FIFO" if card.channels == "fifo" else "any order",
+        "links": links(card),
         "structure": card.structure,
         "failures tolerated": card.tolerates,
         "messages per entry, at most": card.bound.text,
@@ -127,7 +142,7 @@ def figures(card: Card) -> str:
     ]
     for n in SIZES:
         size = card.size(n, k)
-        network = Network(Constant(0.001), fifo=card.channels == "fifo")
+        network = Network(Constant(0.001), fifo=card.links(k) == "fifo")
         heavy = simulate(Experiment(card.name, n, k, workload=Saturated(), network=network, entries=1000))
         if card.light:
             light = simulate(
@@ -328,6 +343,7 @@ def recovery_page(card: Card) -> str:
         f"`{card.name}`: {idea.split(': ', 1)[-1]}",
         f"*{card.paper}.* Rules as in: {card.section}. For `simulate`, `compare` and `check`; [locks](../locks.md) recover by "
         "[views](../views.md) instead.",
+        picture(card),
         facts(card),
         "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
         "## With a crash\n\n" + crash_figures(card),

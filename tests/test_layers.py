@@ -27,7 +27,7 @@ IMPORTS = {
     "demo": {"core", "algorithms", "testing"},
     "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check", "views"},
     "watch": {"core", "algorithms", "sim", "check", "views", "net"},
-    "course": {"core", "algorithms", "check", "sim"},
+    "course": {"core", "children", "own", "algorithms", "check", "sim", "watch"},
     "bench": {"core", "algorithms", "sim", "check", "net", "testing", "watch"},
     "cli": {
         "core",

@@ -83,6 +83,7 @@ def check_views(
 
 
 def exit_code(reports: list[Report]) -> int:
+    """0 if all of them hold, 1 if something is violated, 3 if a search was cut off."""
     verdicts = {report.verdict for report in reports}
     return 1 if "violated" in verdicts else 3 if "incomplete" in verdicts else 0
 

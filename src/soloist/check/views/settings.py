@@ -13,6 +13,7 @@ def settings() -> dict[str, Setting]:
 
 
 def find_setting(name: str) -> Setting:
+    """The setting of this name; `UsageError` names those that there are."""
     known = settings()
     if name not in known:
         raise unknown("setting", name, known)

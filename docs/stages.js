@@ -51,6 +51,7 @@ async ({ data, n, site, width, height, title }) => {
   /** What only a reader with a mouse or a keyboard would have of it, and what is not to be seen. */
   function strip(svg) {
     for (const each of svg.querySelectorAll("title")) each.remove();
+    for (const each of svg.querySelectorAll(".acting")) each.classList.remove("acting");
     for (const each of svg.querySelectorAll("*")) {
       for (const name of ["tabindex", "role", "aria-label"]) each.removeAttribute(name);
       if (each.style.display === "none" || (each.matches(".glow") && !each.closest(".inside"))) each.remove();

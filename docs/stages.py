@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,13 +25,22 @@ from soloist.sim.links import Network, Uniform
 from soloist.testing.browser import browser, missing
 from soloist.watch import Trace, of_simulation
 from soloist.watch.export import html
+from soloist.watch.stages import stage
+from soloist.watch.trace import Pointer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 STAGES = Path(__file__).parent / "stages"
-SITES = {"circle": 5, "ring": 6, "star": 6, "tree": 7, "grid": 9}
+SITES = {"circle": 5, "ring": 6, "star": 6, "tree": 7, "grid": 9, "groups": 8}
 """By layout: as many as show it."""
+NETWORK = {"topology": "0-1,0-2,1-2,1-3,2-4,3-4"}
+OPTIONS = {
+    "helary-plouzeau-raynal": NETWORK,
+    "helary-plouzeau-raynal-recovery": NETWORK,
+    "sanders": {"structure": "maekawa"},
+}
+"""Where the usual structure is that of another algorithm, too."""
 CRASH = {"nishio-recovery": "crash=3@0.02+0.05", "raymond-tree-recovery": "crash-new=3@0.02+0.05"}
 """What befalls an algorithm with recovery, where that is not the usual crash."""
 WIDTH, HEIGHT = 460, 320
@@ -55,8 +64,7 @@ class Moment(NamedTuple):
 def moment(name: str) -> Moment:
     """The first step at which most of what an algorithm has can be seen, and not too much of it."""
     card = find_any(name)
-    stage = _run(card, SITES["circle"]).head.stage
-    trace = _run(card, SITES["grid" if stage.quorums else stage.layout])
+    trace = _run(card, SITES[_layout(card)])
     phases: dict[int, str] = {}
     flying: dict[int | None, str] = {}
     best, found = -1000, None
@@ -73,6 +81,7 @@ def moment(name: str) -> Moment:
         worth = _worth(card, len(inside), len(waiting), list(flying.values()), len(aims))
         queue = trace.head.stage.queue
         worth += 2 * any(_filled(fields.get(queue)) for fields in state.values() if queue)
+        worth += 2 * sum(_aims(pointer, state) for pointer in trace.head.stage.pointers)
         worth += 5 * ("down" in phases.values())
         if worth > best:
             asks = next(iter(waiting or inside), None) if trace.head.stage.quorums else None
@@ -82,6 +91,16 @@ def moment(name: str) -> Moment:
             )
     assert found
     return found
+
+
+def _layout(card: Card) -> str:
+    """That of nine sites, which can stand in any."""
+    options = (
+        {}
+        if card.name in ("helary-plouzeau-raynal", "helary-plouzeau-raynal-recovery")
+        else OPTIONS.get(card.name, {})
+    )
+    return stage(card, card.size(9, 2 if card.capacity == "K" else 1, options)).layout
 
 
 def _run(card: Card, sites: int) -> Trace:
@@ -97,6 +116,7 @@ def _run(card: Card, sites: int) -> Trace:
         entries=40,
         warmup=0,
         seed=3,
+        options=OPTIONS.get(card.name, {}),
         faults=faults(texts),
     )
     return of_simulation(experiment, most=2000)
@@ -111,6 +131,14 @@ def _worth(card: Card, inside: int, waiting: int, flying: list[str], aims: int) 
     return busy + mail + 2 * min(len(set(flying)), 3) + min(aims, 3) - crowd
 
 
+def _aims(pointer: Pointer, state: Mapping[int, Mapping[str, Any]]) -> bool:
+    """Whether this pointer of some site points at another one."""
+    return any(
+        isinstance(fields.get(pointer.field), int) and fields[pointer.field] != site
+        for site, fields in state.items()
+    )
+
+
 def _filled(queue: Any) -> bool:
     """As the page has it: a list of zeros is an empty queue."""
     return any(each != 0 for each in queue) if isinstance(queue, list | dict) else False
@@ -119,7 +147,7 @@ def _filled(queue: Any) -> bool:
 def caption(name: str) -> str:
     """What is to be seen, in words: also for those who cannot see it."""
     at = moment(name)
-    stage = at.trace.head.stage
+    look = at.trace.head.stage
     parts = [f"{at.trace.head.nodes} sites"]
     if at.inside:
         parts.append(f"{_listed(at.inside)} {'is' if len(at.inside) == 1 else 'are'} inside")
@@ -127,14 +155,14 @@ def caption(name: str) -> str:
         parts.append(f"{_listed(at.waiting)} {'waits' if len(at.waiting) == 1 else 'wait'}")
     if down := at.down:
         parts.append(f"{_listed(down)} has crashed")
-    if stage.token:
+    if look.token:
         parts.append("a star is " + ("the token" if at.trace.head.k == 1 else "a token"))
-    if stage.pointers:
-        parts.append(f"arrows: {', '.join(each.label for each in stage.pointers)}")
+    if look.pointers:
+        parts.append(f"arrows: {', '.join(each.label for each in look.pointers)}")
     if at.asks is not None:
         parts.append(f"rings: whom {at.asks} asks")
-    if stage.queue:
-        parts.append(f"below a site: its {stage.queue}")
+    if look.queue:
+        parts.append(f"below a site: its {look.queue}")
     return "; ".join(parts)
 
 

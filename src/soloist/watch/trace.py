@@ -35,11 +35,14 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class Pointer(msgspec.Struct, frozen=True):
-    """A variable that names a site, or one arrow for each of many: an arrow that turns."""
+    """A variable that names a site: an arrow that turns."""
 
     field: str
     label: str
     many: bool = False
+    """Whether the variable names many sites: an arrow to each."""
+    index: int | None = None
+    """Where the variable is a list, the place in it of this pointer."""
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -54,7 +57,7 @@ class Token(msgspec.Struct, frozen=True):
 class Stage(msgspec.Struct, frozen=True):
     """The logical structure in which the sites are drawn."""
 
-    layout: Literal["circle", "ring", "tree", "star", "grid"] = "circle"
+    layout: Literal["circle", "ring", "tree", "star", "grid", "groups"] = "circle"
     edges: list[tuple[int, int]] = []
     quorums: list[list[int]] | None = None
     pointers: list[Pointer] = []

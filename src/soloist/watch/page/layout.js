@@ -23,6 +23,8 @@ function structured(stage, nodes) {
       return starPlaces(stage.edges, nodes);
     case "grid":
       return gridPlaces(nodes);
+    case "groups":
+      return groupPlaces(stage.edges, nodes);
     default:
       return circlePlaces(nodes);
   }
@@ -50,6 +52,21 @@ function gridPlaces(nodes) {
   const rows = Math.ceil(nodes / columns);
   const at = (i, count) => (count === 1 ? 0 : (2 * i) / (count - 1) - 1);
   return Array.from({ length: nodes }, (_, i) => [at(i % columns, columns), at(Math.floor(i / columns), rows)]);
+}
+
+/** What hangs together on a circle of its own; these side by side. */
+function groupPlaces(edges, nodes) {
+  const group = Array.from({ length: nodes }, (_, i) => i);
+  for (const [a, b] of edges) {
+    const [low, high] = [Math.min(group[a], group[b]), Math.max(group[a], group[b])];
+    group.forEach((each, i) => { if (each === high) group[i] = low; });
+  }
+  const names = [...new Set(group)];
+  return group.map((name, i) => {
+    const members = group.flatMap((each, j) => (each === name ? [j] : []));
+    const [x, y] = circlePlaces(members.length)[members.indexOf(i)];
+    return [2.9 * names.indexOf(name) + x, y];
+  });
 }
 
 /** Leaves side by side, every parent above the middle of its children; what hangs on no edge stands beside. */

@@ -52,7 +52,7 @@ export class Stage {
 
   arrowheads() {
     const head = (name) =>
-      el("marker", { id: `head-${name}-${this.r}`, viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" },
+      el("marker", { id: `head-${name}-${this.r}`, viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 5.5, markerHeight: 5.5, orient: "auto-start-reverse" },
         el("path", { d: "M 0 1 L 10 5 L 0 9 Z", class: `head-${name}` }));
     return el("defs", {}, head("0"), head("1"), head("2"), head("edge"));
   }
@@ -93,7 +93,7 @@ export class Stage {
       fault: el("path", { class: "fault" }),
       token: el("path", { d: shapePath("star", clamp(r * 0.42, 6, 11)), class: "token", transform: `translate(${r * 0.8} ${-r * 0.8})` }),
       tokens: el("text", { class: "tokens", x: r * 0.8, y: -r * 0.8 + 3.5 }),
-      below: el("text", { class: "below", y: r + 14 }),
+      below: el("text", { class: "below", y: r + 17 }),
       title: el("title"),
     };
     const group = el("g", {
@@ -122,9 +122,9 @@ export class Stage {
     const { quorums } = this.run.stage;
     const site = this.hovered ?? (this.player.active === this.r ? this.player.site : null);
     const members = quorums && site !== null ? quorums[site] || [] : [];
-    const rings = members.map((member) => el("circle", { cx: this.at[member][0], cy: this.at[member][1], r: this.radius + 5 }));
+    const rings = members.map((member) => el("circle", { cx: this.at[member][0], cy: this.at[member][1], r: this.radius + 7 }));
     const lines = members.filter((member) => member !== site).map((member) => {
-      const [x1, y1, x2, y2] = this.chord(site, member, 5);
+      const [x1, y1, x2, y2] = this.chord(site, member, 7);
       return el("line", { x1, y1, x2, y2 });
     });
     this.layers[1].replaceChildren(...lines, ...rings);
@@ -148,7 +148,7 @@ export class Stage {
   drawSites(n) {
     const state = this.run.stateAt(n);
     const step = this.run.steps[n];
-    const crowded = state.phase.filter((phase) => phase === "inside").length > (this.run.head.k || 1);
+    const crowded = state.phase.filter((phase, site) => phase === "inside" && state.up[site] !== "down").length > (this.run.head.k || 1);
     this.sites.forEach((parts, site) => {
       const up = state.up[site];
       const phase = up === "down" ? "down" : state.phase[site];
@@ -203,9 +203,9 @@ export class Stage {
   aimPointers(n, now) {
     const { fields } = this.run.stateAt(n);
     const alive = new Set();
-    (this.run.stage.pointers || []).forEach(({ field, label, many }, i) => {
+    (this.run.stage.pointers || []).forEach(({ field, label, many, index }, i) => {
       fields.forEach((values, site) => {
-        const value = values[field];
+        const value = index == null ? values[field] : (values[field] || [])[index];
         const one = Array.isArray(value) ? value[value.length - 1] : value; // a request is (number, site)
         for (const to of many ? value || [] : [one]) {
           if (!Number.isInteger(to) || !this.at[to]) continue;
@@ -241,10 +241,23 @@ export class Stage {
   /** The point of an arrow: at the rim of the site it points to, or a loop beside its own. */
   tipOf(i, site, to) {
     const [x, y] = this.at[to];
-    if (site === to) return { x, y, loop: true };
+    const bend = 0.1 + 0.08 * i;
+    if (site === to) return { x, y, loop: true, bend };
     const [fromX, fromY] = this.at[site];
     const angle = Math.atan2(fromY - y, fromX - x) + 0.28 + 0.2 * i;
-    return { x: x + (this.radius + 3) * Math.cos(angle), y: y + (this.radius + 3) * Math.sin(angle), loop: false };
+    const aside = this.blocked(site, to) ? 0.25 : 0;
+    return { x: x + (this.radius + 3) * Math.cos(angle + aside), y: y + (this.radius + 3) * Math.sin(angle + aside), loop: false, bend: bend + 1.2 * aside };
+  }
+
+  /** Whether another site is in the way between two: an arrow goes round it. */
+  blocked(from, to) {
+    const [[x1, y1], [x2, y2]] = [this.at[from], this.at[to]];
+    const [dx, dy] = [x2 - x1, y2 - y1];
+    return this.at.some(([x, y], site) => {
+      if (site === from || site === to) return false;
+      const part = clamp(((x - x1) * dx + (y - y1) * dy) / (dx * dx + dy * dy || 1), 0, 1);
+      return Math.hypot(x1 + part * dx - x, y1 + part * dy - y) < this.radius + 6;
+    });
   }
 
   turnPointers(now) {
@@ -255,7 +268,7 @@ export class Stage {
       const part = clamp((now - pointer.began) / TURNS, 0, 1);
       const eased = part * part * (3 - 2 * part);
       const between = (a, b) => a + (b - a) * eased;
-      pointer.tip = part >= 1 ? goal : { x: between(pointer.from.x, goal.x), y: between(pointer.from.y, goal.y), loop: false };
+      pointer.tip = part >= 1 ? goal : { x: between(pointer.from.x, goal.x), y: between(pointer.from.y, goal.y), bend: between(pointer.from.bend, goal.bend), loop: false };
       this.drawPointer(pointer);
       moving = moving || part < 1;
     }
@@ -266,18 +279,25 @@ export class Stage {
     const [x, y] = this.at[site];
     const r = this.radius;
     if (tip.loop) {
-      const out = Math.atan2(y - this.svg.viewBox.baseVal.height / 2, x - this.svg.viewBox.baseVal.width / 2) + 0.5 * i;
+      const out = this.loopAngle(x, y) - 0.5 * i;
       const on = (angle, far) => `${(x + far * Math.cos(angle)).toFixed(1)} ${(y + far * Math.sin(angle)).toFixed(1)}`;
-      path.setAttribute("d", `M ${on(out - 0.5, r)} C ${on(out - 0.7, r * 2.1)} ${on(out + 0.7, r * 2.1)} ${on(out + 0.5, r + 3)}`);
+      path.setAttribute("d", `M ${on(out - 0.45, r)} C ${on(out - 0.6, r * 2)} ${on(out + 0.6, r * 2)} ${on(out + 0.45, r + 2)}`);
       return;
     }
-    const angle = Math.atan2(tip.y - y, tip.x - x) - 0.28 - 0.2 * i;
+    const angle = Math.atan2(tip.y - y, tip.x - x) - 0.28 - 0.2 * i - 2 * Math.max(0, tip.bend - 0.3);
     const [fromX, fromY] = [x + r * Math.cos(angle), y + r * Math.sin(angle)];
     const length = Math.hypot(tip.x - fromX, tip.y - fromY);
-    const bend = 0.1 + 0.08 * i;
-    const [midX, midY] = [(fromX + tip.x) / 2 + bend * (tip.y - fromY), (fromY + tip.y) / 2 - bend * (tip.x - fromX)];
+    const [midX, midY] = [(fromX + tip.x) / 2 + tip.bend * (tip.y - fromY), (fromY + tip.y) / 2 - tip.bend * (tip.x - fromX)];
     path.setAttribute("d", `M ${fromX.toFixed(1)} ${fromY.toFixed(1)} Q ${midX.toFixed(1)} ${midY.toFixed(1)} ${tip.x.toFixed(1)} ${tip.y.toFixed(1)}`);
     path.style.opacity = length < 2 ? 0 : "";
+  }
+
+  /** A loop is at the outer side of its site, but neither over the token nor over what is written below. */
+  loopAngle(x, y) {
+    const { width, height } = this.svg.viewBox.baseVal;
+    const out = Math.atan2(y - height / 2, x - width / 2);
+    if (Math.abs(out - Math.PI / 2) < 0.9) return out < Math.PI / 2 ? Math.PI / 2 - 0.9 : Math.PI / 2 + 0.9;
+    return Math.abs(out + Math.PI / 4) < 0.9 ? -Math.PI / 4 - 0.9 : out;
   }
 
   // Messages.
@@ -327,6 +347,17 @@ export class Stage {
     const y = y1 + (y2 - y1) * part + ((x2 - x1) / length) * aside;
     flight.group.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
     flight.group.classList.toggle("doomed", message.lost);
+    if (flight.label) this.placeLabel(flight, x, y);
+  }
+
+  /** On the right of its message, unless only the left is free of sites. */
+  placeLabel({ label, r }, x, y) {
+    const wide = 7 * label.textContent.length + r + 3;
+    const free = (left, right) => left > 0 && right < this.svg.viewBox.baseVal.width
+      && this.at.every(([cx, cy]) => Math.abs(cy - y) > this.radius + 4 || cx - this.radius > right || cx + this.radius < left);
+    const side = !free(x, x + wide) && free(x - wide, x) ? -1 : 1;
+    label.setAttribute("x", side * (r + 3));
+    label.setAttribute("text-anchor", side < 0 ? "end" : "start");
   }
 
   newFlight(message) {
@@ -338,7 +369,7 @@ export class Stage {
     const label = this.roomy ? el("text", { x: r + 3, y: 4, fill: look.colour(message.kind) }, message.kind) : null;
     const group = el("g", { class: isToken ? "flight carries-token" : "flight", onclick: (event) => this.pickFlight(message, event) }, shape, label, el("title", {}, text));
     this.layers[5].append(group);
-    const flight = { group, track: this.newTrack(message) };
+    const flight = { group, label, r, track: this.newTrack(message) };
     this.flights.set(message.id, flight);
     return flight;
   }

@@ -32,6 +32,18 @@ COMMANDS = {
     ),
     "advise": ("advise", "Simulate the catalogue in your situation, rank it, and say why."),
     "check": ("check", "Prove an algorithm for a small system, or show the shortest way it fails."),
+    "new": (
+        "new",
+        "Write the file of a new algorithm, which works and has the places to fill marked, and its test.",
+    ),
+    "exercise": (
+        "exercise",
+        "The exercises of the course; or one: its text, and the file to start from, which is written.",
+    ),
+    "grade": (
+        "grade",
+        "Judge a hand-in of the course, in a process of its own; or a folder of them, as a table (CSV).",
+    ),
     "watch": (
         "watch",
         "Look at a run: of the simulator, of a paper's figure, of a live cluster, or one that was written by hand.",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from soloist.algorithms import Card, find
+from soloist.algorithms import Card, find, load
 from soloist.algorithms._source import source_digest
 from soloist.core import UsageError
 from soloist.net.errors import ConfigMismatch
@@ -21,7 +21,7 @@ Cards = tuple[Card, Card]
 
 def chosen(algorithm: str | None, semaphore_algorithm: str | None) -> Cards:
     """What serves several can serve one, but not the other way round."""
-    lock, semaphore = find(algorithm or USUAL[0]), find(semaphore_algorithm or USUAL[1])
+    lock, semaphore = load(algorithm or USUAL[0]), load(semaphore_algorithm or USUAL[1])
     if semaphore.capacity != "K":
         raise UsageError(f"{semaphore.name} is for locks; choose another, `soloist algorithms` lists them")
     return lock, semaphore

@@ -1,0 +1,110 @@
+"""A folder of hand-ins, graded one beside the other; a line of a table for each."""
+
+from __future__ import annotations
+
+import csv
+import io
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from soloist.core import SoloistError, UsageError
+from soloist.course.exercise import Exercise, exercise, hidden, number_of
+from soloist.course.grade import Settings, grade
+from soloist.course.verdict import Verdict
+
+NOT_GRADED = "not graded"
+
+
+class Line(msgspec.Struct, frozen=True):
+    """What the table has about one hand-in."""
+
+    hand_in: str
+    exercise: int | None
+    verdict: str
+    passed: int = 0
+    checks: int = 0
+    property: str = ""
+    said: str = ""
+
+
+def wanted(number: int, checks: Path | None) -> Exercise:
+    """An exercise with the teacher's own checks, if there are any."""
+    found = exercise(number)
+    return found.with_hidden(hidden(checks, number)) if checks else found
+
+
+def hand_ins(folder: Path) -> list[Path]:
+    """All Python files below a folder, but for hidden ones."""
+    found = [
+        path
+        for path in sorted(folder.rglob("*.py"))
+        if path.is_file() and not any(part.startswith((".", "__")) for part in path.relative_to(folder).parts)
+    ]
+    if not found:
+        raise UsageError(f"{folder} has no hand-ins: no file ends in .py")
+    return found
+
+
+def grade_all(
+    folder: Path,
+    number: int | None = None,
+    checks: Path | None = None,
+    settings: Settings | None = None,
+    jobs: int = 1,
+    keep: Callable[[Path, Verdict], None] = lambda path, verdict: None,
+) -> Iterator[Line]:
+    """A line for each hand-in, in the order of their names, as soon as it and those before it are graded."""
+    stop = threading.Event()
+    known = lru_cache(lambda which: wanted(which, checks))
+    if checks:
+        known(number or 1)  # a wrong folder is said once, not for each hand-in
+
+    def line(path: Path) -> Line:
+        name = path.relative_to(folder).as_posix()
+        which = None
+        try:
+            which = number or number_of(path)
+            verdict = grade(path, known(which), settings, name=name, stopped=stop.is_set)
+        except SoloistError as error:
+            return Line(name, which, NOT_GRADED, said=str(error))
+        keep(path, verdict)
+        worst = verdict.worst
+        return Line(
+            name,
+            which,
+            verdict.verdict,
+            verdict.passed,
+            len(verdict.outcomes),
+            worst.property if worst else "",
+            worst.said if worst else "",
+        )
+
+    paths = hand_ins(folder)
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            yield from pool.map(line, paths)
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def table(lines: list[Line]) -> str:
+    """As CSV, for a spreadsheet: no cell of it is a formula, whatever a hand-in is called."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(Line.__struct_fields__)
+    for line in lines:
+        writer.writerow([_plain(value) for value in msgspec.structs.astuple(line)])
+    return sink.getvalue()
+
+
+def _plain(value: object) -> object:
+    if value is None:
+        return ""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t")) else value

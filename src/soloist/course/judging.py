@@ -1,0 +1,251 @@
+"""The judging of one hand-in, in the process that runs it: the file, then check by check until one fails."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from traceback import extract_tb
+
+import msgspec
+
+from soloist import own
+from soloist.algorithms import Card, _own
+from soloist.check import Limits, Report, advice, check, mistakes
+from soloist.core import PropertyViolated, SoloistError, UsageError
+from soloist.course.exercise import Exercise, Fairness, Messages, Orders
+from soloist.course.guard import Guard, TimeUp
+from soloist.course.verdict import FAILED, PASSED, THE_FILE, UNDECIDED, Outcome
+from soloist.sim import Experiment, Result, Saturated, Thinking, simulate
+from soloist.sim.links import Network, Uniform
+
+STATES = 90_000
+"""States of one search; a hand-in that has more is not finished. Few enough for one process and a minute."""
+ENTRIES = 400
+TOO_LARGE = "too large"
+NAMES = ("Card", "Formula")
+"""What a hand-in may import of `soloist.algorithms`."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """All that the process which judges has to know."""
+
+    exercise: Exercise
+    name: str
+    place: str
+    text: str
+    seconds: float
+    memory: int
+    page: bool
+    answer: str
+    """The file to write the outcomes to."""
+
+
+class Wrong(Exception):
+    """A hand-in is not worth a search."""
+
+    def __init__(self, property: str, said: str, *advice: str) -> None:
+        self.outcome = Outcome("", FAILED, property, said, advice)
+
+
+class Judging:
+    """One hand-in under way: what was found so far stays, whatever comes next."""
+
+    def __init__(self, job: Job, guard: Guard) -> None:
+        self.job, self.guard = job, guard
+        self.outcomes: list[Outcome] = []
+
+    def run(self) -> list[Outcome]:
+        try:
+            self._run()
+        except Wrong as wrong:
+            self.outcomes.append(wrong.outcome)
+        except TimeUp as late:
+            self.outcomes.append(self._late(late))
+        except SystemExit as error:
+            said = f"{self._where(error)}ends the program; leave out sys.exit: a step ends, and the algorithm goes on"
+            self.outcomes.append(Outcome("", FAILED, "exit", said))
+        except MemoryError as error:
+            self.outcomes.append(self._full(error))
+        except SoloistError as error:
+            self.outcomes.append(Outcome("", FAILED, "error", self._short(str(error))))
+        except BaseException as error:
+            said = f"{self._where(error)}{type(error).__name__}: {error}"
+            self.outcomes.append(Outcome("", FAILED, "error", said))
+        if self.guard.forbidden and all(each.verdict == PASSED for each in self.outcomes):
+            self.outcomes[-1] = Outcome("", FAILED, "outside", self.guard.forbidden)
+        return self.outcomes
+
+    def _run(self) -> None:
+        card = self._card()
+        self.outcomes.append(Outcome(THE_FILE, PASSED))
+        _own.loaded[card.name] = (self.job.name, card)
+        for each in self.job.exercise.checks:
+            outcome = (
+                self._orders(card, each) if isinstance(each, Orders) else self._measured(card.name, each)
+            )
+            self.outcomes.append(outcome)
+            if outcome.verdict != PASSED:
+                return
+
+    # The file.
+
+    def _card(self) -> Card:
+        job = self.job
+        self._look_at_imports()
+        try:
+            module = own.from_text(f"own_exercise{job.exercise.number}", Path(job.place), job.text)
+        except UsageError as error:
+            if self.guard.forbidden:
+                raise Wrong("outside", self.guard.forbidden) from None
+            raise Wrong("error", self._short(str(error))) from None
+        if not hasattr(module, own.USUAL):
+            raise Wrong("error", "has no CARD; keep the end of the start file, `CARD = Card(…)`")
+        found = module.CARD
+        if not isinstance(found, Card):
+            raise Wrong("error", f"CARD is a {type(found).__name__}; keep the end of the start file")
+        card = job.exercise.held(found)
+        try:
+            _own.checked(card, job.name, ())
+        except UsageError as error:
+            raise Wrong("error", str(error).removeprefix(f"{job.name}: ")) from None
+        if wrong := mistakes(card):
+            first, *rest = (f"line {each.line}: {each.text}" for each in wrong)
+            raise Wrong("mistake", first, *rest)
+        return card
+
+    def _look_at_imports(self) -> None:
+        """An answer that takes the algorithm from the catalogue is none."""
+        try:
+            tree = ast.parse(self.job.text)
+        except (SyntaxError, ValueError, RecursionError):
+            return  # loading it says more
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                names = [(alias.name, "") for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [(node.module or "", alias.name) for alias in node.names]
+            else:
+                continue
+            for module, name in names:
+                if module.split(".")[0] == "soloist" and not _is_allowed(module, name):
+                    raise Wrong(
+                        "borrowed",
+                        f"line {node.lineno}: imports {module}{name and '.' + name}; write the algorithm yourself, "
+                        "with Card and Formula of soloist.algorithms, soloist.core and soloist.structures",
+                    )
+
+    # Searches.
+
+    def _orders(self, card: Card, each: Orders) -> Outcome:
+        report = check(
+            card,
+            nodes=each.nodes,
+            rounds=each.rounds,
+            k=each.k,
+            channels=each.channels,
+            properties=each.properties,
+            limits=Limits(states=STATES, seconds=self.job.seconds, memory=self.job.memory),
+            endless_states=STATES,
+        )
+        if report.verdict == "holds":
+            return Outcome("", PASSED)
+        if report.verdict != "violated":
+            hint = self.job.exercise.hints.get(TOO_LARGE, "")
+            said = f"{report.reason}; do variables or messages grow without end?"
+            return Outcome("", UNDECIDED, TOO_LARGE, said, (hint,) if hint else ())
+        if "MemoryError" in report.reason:
+            return self._full(None)
+        return self._broken(report, card)
+
+    def _broken(self, report: Report, card: Card) -> Outcome:
+        name = report.property or ""
+        said = (advice(report), self.job.exercise.hints.get(name, ""))
+        lines = []
+        for number, step in enumerate(report.trace, start=1):
+            if report.loop is not None and number - 1 == report.loop:
+                lines.append("from here again and again:")
+            lines += [f"{number:>3}  {step.command}", *(f"       {event}" for event in step.events)]
+        page = _page(report, card) if self.job.page and report.trace else ""
+        tips = tuple(filter(None, said))
+        return Outcome("", FAILED, name, report.reason, tips, tuple(lines), len(report.trace), page)
+
+    # Simulations.
+
+    def _measured(self, name: str, each: Messages | Fairness) -> Outcome:
+        light = isinstance(each, Messages) and each.rate is not None
+        try:
+            result = simulate(
+                Experiment(
+                    name,
+                    each.nodes,
+                    each.k,
+                    workload=Thinking(each.rate) if light else Saturated(),  # type: ignore[union-attr, arg-type]
+                    network=Network(
+                        Uniform(0.0005, 0.0015), fifo=self.job.exercise.promise.channels == "fifo"
+                    ),
+                    entries=ENTRIES,
+                )
+            )
+        except PropertyViolated as error:
+            return self._failed(error.property, f"in a simulation of {each.nodes} sites {error}")
+        return self._cost(result, each) if isinstance(each, Messages) else self._fairness(result, each.bypass)
+
+    def _cost(self, result: Result, each: Messages) -> Outcome:
+        mean = result.messages_per_entry.mean
+        if mean <= each.at_most * (1 + 1e-9):
+            return Outcome("", PASSED)
+        kinds = " + ".join(f"{count:.2f} {kind}" for kind, count in result.by_kind.items())
+        said = f"an entry costs {mean:.2f} messages, at most {each.at_most:g} are needed: {kinds}"
+        return self._failed("messages", said, "Which of these can be left out, or be sent to fewer?")
+
+    def _fairness(self, result: Result, most: int) -> Outcome:
+        found = result.fairness.max_bypass
+        if found <= most:
+            return Outcome("", PASSED)
+        said = f"somebody was passed {found} times by others that asked later; {most} times is enough"
+        return self._failed("fairness", said, "In which order are those that wait served?")
+
+    def _failed(self, property: str, said: str, *tips: str) -> Outcome:
+        hint = self.job.exercise.hints.get(property, "")
+        return Outcome("", FAILED, property, said, (*tips, hint) if hint else tips)
+
+    # Limits.
+
+    def _late(self, late: TimeUp) -> Outcome:
+        limit = f"{self.job.seconds:g} s"
+        if late.line:
+            said = f"line {late.line}: still at work after {limit}; does this step end? It must not wait or loop for ever"
+            return Outcome("", FAILED, "time", said)
+        return Outcome("", UNDECIDED, "time", f"not finished after {limit} (--seconds gives it more)")
+
+    def _full(self, error: BaseException | None) -> Outcome:
+        where = self._where(error) if error else "a step "
+        if not where:
+            return Outcome(
+                "", UNDECIDED, "memory", f"the checks need more than {self.job.memory} MiB (--memory)"
+            )
+        said = f"{where}takes more than {self.job.memory} MiB of memory; the variables of a site should stay small"
+        return Outcome("", FAILED, "memory", said)
+
+    def _where(self, error: BaseException) -> str:
+        """The line of the hand-in where an error comes from, if it does."""
+        lines = [each.lineno for each in extract_tb(error.__traceback__) if each.filename == self.job.place]
+        return f"line {lines[-1]}: " if lines else ""
+
+    def _short(self, text: str) -> str:
+        """Without the directories of whoever grades."""
+        return text.replace(self.job.place, self.job.name)
+
+
+def _is_allowed(module: str, name: str) -> bool:
+    room = ".".join(module.split(".")[:2])
+    if room == "soloist.structures" or module == "soloist.core":
+        return True
+    return room == module == "soloist.algorithms" and name in NAMES
+
+
+def _page(report: Report, card: Card) -> str:
+    from soloist.watch import of_report
+    from soloist.watch.export import html
+
+    return html(of_report(report, card))

@@ -57,7 +57,6 @@ def test_what_is_switched_off_is_on_again_afterwards() -> None:
             instance.CONTENDED,
             turns.LOOK_SECONDS,
             Turns.rouse_now,
-            Turns.step_aside,
         ]
 
     before = parts()
@@ -68,7 +67,7 @@ def test_what_is_switched_off_is_on_again_afterwards() -> None:
 
 def test_an_unknown_part_is_named() -> None:
     with pytest.raises(UsageError, match="unknown part 'eagre'; did you mean eager"):
-        check(["aside", "eagre"])
+        check(["listening", "eagre"])
 
 
 def test_the_table_says_how_far_a_median_is_to_be_trusted() -> None:

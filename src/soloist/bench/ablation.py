@@ -17,7 +17,6 @@ from soloist.net.engine.turns import Turns
 PARTS = {
     "eager": "what callers say first leaves at once, not at the end of the turn",
     "summons": "whom a message lets in goes on at once, not in the next turn",
-    "aside": "a process that hands a lock over lets the other one run",
     "listening": "who takes a contended lock again looks first whether a peer wants it",
     "seldom": "who takes a lock that no peer has wanted lately does not look each time",
     "shortcut": "nodes of one user on one host talk through Unix sockets",
@@ -46,7 +45,6 @@ def without(parts: Iterable[str]) -> Iterator[None]:
 _REPLACED: dict[str, list[tuple[Any, str, Any]]] = {
     "eager": [(outgoing, "EAGER", 0), (switchboard, "EAGER", 0)],
     "summons": [(Turns, "rouse_now", Turns.rouse_soon)],
-    "aside": [(Turns, "step_aside", lambda self, since: None)],
     "listening": [(instance, "CONTENDED", 0)],
     "seldom": [(turns, "LOOK_SECONDS", 0.0)],
 }

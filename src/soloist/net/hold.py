@@ -163,12 +163,10 @@ class Hold:
         if tickets[0].shares > 1:
             self._leave_to_the_others()
             return
-        left = lost = False
+        lost = False
         for ticket in tickets:
-            left |= node.release(self.key[0], ticket)
+            node.release(self.key[0], ticket)
             lost |= ticket.lost
-        if left:
-            node.turns.step_aside(self.since)
         if lost:
             self.lose(LEASE_OVER)  # before it was given back, and nobody had told us
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import AsyncExitStack
 from types import SimpleNamespace
 from typing import Any, cast
@@ -142,47 +141,5 @@ def test_who_tries_again_and_again_lets_the_holder_leave() -> None:
                     break
             assert taken
             await holder
-
-    run(main())
-
-
-@pytest.mark.parametrize(
-    ("least", "wanted", "takes", "times"),
-    [(0, True, 0, [1, 1]), (0, False, 0, [0, 0]), (60, True, 0, [0, 0]), (0, True, 0.002, [1, 0])],
-)
-def test_whoever_held_a_lock_for_long_steps_aside_when_it_is_handed_over(
-    least: float, wanted: bool, takes: float, times: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """But not again for a while if that took long: then it was not only the next holder who ran."""
-    yields: list[None] = []
-
-    def sched_yield() -> None:
-        yields.append(None)
-        time.sleep(takes)
-
-    monkeypatch.setattr("soloist.net.engine.turns.sched_yield", sched_yield)
-    monkeypatch.setattr("soloist.net.engine.turns.LONG_HOLD", least)
-    monkeypatch.setattr("soloist.net.engine.turns.LONG_ASIDE", takes / 2 or 60)
-    monkeypatch.setattr("soloist.net.engine.turns.STAY_SECONDS", 60)
-
-    async def hand_over(a: Node, b: Node) -> int:
-        hold = await a.lock("x").acquire()
-        assert hold
-        if wanted:
-            waiter = asyncio.create_task(b.lock("x").acquire())
-            heard = a.stats.messages_received
-            await eventually(lambda: a.stats.messages_received > heard)
-        yields.clear()
-        await hold.release()
-        count = len(yields)
-        if wanted:
-            taken = await waiter
-            assert taken
-            await taken.release()
-        return count
-
-    async def main() -> None:
-        async with memory_cluster("ab") as (a, b):
-            assert [await hand_over(a, b) for _ in times] == times
 
     run(main())

@@ -79,15 +79,13 @@ class Outgoing:
         self.sends += [(host, envelope) for host in self.links]
         self.flush_soon()
 
-    def after_call(self) -> bool:
-        """A caller has asked, or given back, and that made us say something: it leaves at once, or soon. Whether it
-        has left."""
+    def after_call(self) -> None:
+        """A caller has asked, or given back, and that made us say something: it leaves at once, or soon."""
         if not self.eager:
             self.flush_soon()
-            return False
+            return
         self.eager -= 1
         self.send_all()
-        return True
 
     def flush_soon(self) -> None:
         if not (self.flushing or self.hearing):

@@ -147,19 +147,19 @@ class Switchboard:
         else:
             ticket.gone = True
 
-    def release(self, lock: str, ticket: Ticket) -> bool:
-        """Whether that made something leave for another node: the lock itself, as a rule."""
+    def release(self, lock: str, ticket: Ticket) -> None:
         instance = self.instances.get(lock)
         if instance is None or instance.inside.get(ticket.site) is not ticket or self.outgoing.closed:
             if not (ticket.released or self.outgoing.closed):
                 ticket.released = ticket.lost = (
                     True  # of an epoch that is over: it was not carried into this one
                 )
-            return False
+            return
         instance.release(ticket)
         if self._roused:
             self.turns.rouse_soon()
-        return bool(self._sends) and self.outgoing.after_call()
+        if self._sends:
+            self.outgoing.after_call()
 
     def _instance(self, lock: str, capacity: int) -> Instance:
         """Where an algorithm says something before anybody asks, all nodes must hear that the lock exists."""

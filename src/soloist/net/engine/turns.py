@@ -1,4 +1,4 @@
-"""Who gets the processor: callers that are let in, peers that want to be heard, processes that wait for ours."""
+"""Who gets the processor: callers that are let in, and peers that want to be heard."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from soloist.net.link.transport import Transport
 
 sched_yield = getattr(os, "sched_yield", lambda: None)
 
-LONG_HOLD = 0.001
-"""Seconds. After a hold of that length, or more, we step aside when the lock is handed over."""
-LONG_ASIDE, STAY_SECONDS = 0.001, 1.0
-"""Seconds. If stepping aside takes longer than the first, others want the processor as well, and it is not done again
-for the second."""
 TURN_SECONDS = 0.005
 """Seconds that callers who find their lock here may go on before the loop has a turn, whatever there is to read: whoever
 connects, whoever is dialled and whatever a timer is for needs turns, too."""
@@ -37,8 +32,6 @@ class Turns:
         """When somebody here was last let in."""
         self.due = TURN_SECONDS
         """From when on whoever comes next lets the loop have a turn."""
-        self._stays_until = 0.0
-        """When we may step aside again."""
 
     def rouse_soon(self) -> None:
         """Let those go on who need wait no longer, in the next turn of the loop."""
@@ -79,16 +72,3 @@ class Turns:
             if not self.transport.unread():
                 break
         self.due = time.monotonic() + TURN_SECONDS
-
-    def step_aside(self, since: float) -> None:
-        """A lock that was held since then is on its way to another process. Let that one run, if it is here.
-
-        On one host it is woken on our own processor, as a rule, and would wait there until we have nothing more to
-        do. Not after short holds: where many want a lock again and again, whoever steps aside before it asks again
-        comes too late.
-        """
-        now = time.monotonic()
-        if now - since >= LONG_HOLD and now >= self._stays_until:
-            sched_yield()
-            if time.monotonic() - now > LONG_ASIDE:
-                self._stays_until = now + STAY_SECONDS

@@ -58,7 +58,8 @@ class Mail:
         if not self.canonical:
             return inbox
         if self.setting.channels == "any":
-            return tuple(sorted(inbox))
+            rank = self.library.message_ranks
+            return tuple(sorted(inbox, key=lambda i: (i.sender, rank[i.message], i.copies, i.known)))
         return tuple(sorted(inbox, key=lambda item: item.sender))
 
 

@@ -5,7 +5,7 @@ BIN := .venv/bin
 USABLE := .venv/.usable
 READY := .venv/.ready
 
-.PHONY: demo test soak lint bench reproduce proved docs pages pictures venv clean
+.PHONY: demo test mine soak lint bench reproduce proved docs pages pictures venv clean
 
 demo: $(USABLE)  ## five processes, a lock, a semaphore, a witness; then a holder is killed
 	$(BIN)/soloist demo
@@ -13,6 +13,9 @@ demo: $(USABLE)  ## five processes, a lock, a semaphore, a witness; then a holde
 # One more than there are processors: many tests wait for other processes.
 test: venv  ## all tests
 	$(BIN)/pytest -q -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal --durations=10
+
+mine: venv  ## the tests about one algorithm: make mine NAME=raymond-tree
+	$(BIN)/pytest -q -k '$(NAME)'
 
 soak: venv  ## the largest configurations, an hour of load, ten minutes of nemesis (SOLOIST_NEMESIS_MINUTES)
 	$(BIN)/pytest -q -m soak

@@ -92,11 +92,17 @@ def page(card: Card) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def links(card: Card) -> str:
+    if card.channels_of_one == "any" != card.channels:
+        return "FIFO; any order where K = 1"
+    return "FIFO" if card.channels == "fifo" else "any order"
+
+
 def facts(card: Card) -> str:
     rows = {
         "family": card.family,
         "inside together": "one" if card.capacity == "1" else "K",
-        "links": "FIFO" if card.channels == "fifo" else "any order",
+        "links": links(card),
         "structure": card.structure,
         "failures tolerated": card.tolerates,
         "messages per entry, at most": card.bound.text,
@@ -120,7 +126,7 @@ def figures(card: Card) -> str:
     ]
     for n in SIZES:
         size = card.size(n, k)
-        network = Network(Constant(0.001), fifo=card.channels == "fifo")
+        network = Network(Constant(0.001), fifo=card.links(k) == "fifo")
         heavy = simulate(Experiment(card.name, n, k, workload=Saturated(), network=network, entries=1000))
         if card.light:
             light = simulate(

@@ -249,7 +249,7 @@ def _all() -> Iterator[Mutant]:
     yield mutant(sk, SuzukiKasamiDropsWhileInside, "deadlock", 4)
     yield mutant(nt, NaimiTrehelNextOverwritten, "deadlock", 9, nodes=3)
     yield mutant(nt, NaimiTrehelPathNotReversed, "starvation", 14, nodes=3)
-    yield mutant(nt, NaimiTrehelWaitingRootForwards, "starvation", 15, nodes=3)
+    yield mutant(nt, NaimiTrehelWaitingRootForwards, "starvation", 14, nodes=3)
     yield mutant(ry, RaymondLastInFirstOut, "starvation", 7, nodes=3)
     yield mutant(ry, RaymondAskedKept, "deadlock", 11, nodes=3)
 

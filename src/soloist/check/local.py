@@ -112,8 +112,6 @@ class Library:
         self.processes: list[bytes] = []
         self.phases: list[Phase] = []
         self.messages: list[Message] = []
-        self.message_ranks: list[tuple[str, bytes]] = []
-        """By which messages are put in order: it must not depend on which of them was met first."""
         self.asking: set[type[Message]] = set()
         """The kinds of message that a request sends."""
         self._process_numbers: dict[bytes, int] = {}
@@ -144,7 +142,6 @@ class Library:
             as_declared(message, lambda: msgspec.msgpack.decode(encode(message), type=type(message)))
             number = self._message_numbers[message] = len(self.messages)
             self.messages.append(message)
-            self.message_ranks.append((type(message).__name__, encode(message)))
         return number
 
     def settled_mail(self, process: int, sender: Site, message: int) -> int:

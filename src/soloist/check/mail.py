@@ -58,8 +58,7 @@ class Mail:
         if not self.canonical:
             return inbox
         if self.setting.channels == "any":
-            rank = self.library.message_ranks
-            return tuple(sorted(inbox, key=lambda i: (i.sender, rank[i.message], i.copies, i.known)))
+            return tuple(sorted(inbox))
         return tuple(sorted(inbox, key=lambda item: item.sender))
 
 

@@ -1,4 +1,8 @@
-"""The search of `explore`, many states at a time (NumPy): the same states and edges in the same order, several times as fast."""
+"""The search of `explore`, many states at a time (NumPy): the same states and edges, several times as fast.
+
+On FIFO links their order is the same, too. Where messages arrive in any order, those in one inbox are tried in the order in which
+the search first met them; here this may be another one, so that of several counterexamples of the same length another may come first.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def _bypass_in_order(graph: Graph, order: Iterable[int]) -> int:
     There are few different such vectors, so they are interned, and what an edge does to one is
     remembered.
     """
-    n, phases = graph.space.model.n, [graph.space.model.phases(s) for s in graph.states]
+    n, phases = graph.space.model.n, graph.phases()
     vectors: list[tuple[int, ...]] = [(0,) * n]
     numbers = {vectors[0]: 0}
     merged: dict[tuple[int, int], int] = {}
@@ -71,7 +71,7 @@ def _bypass_of(graph: Graph, site: Site) -> int:
     """The longest path, by entries, among the states in which a site waits."""
     model = graph.space.model
     sites = (1 << model.n) - 1
-    phases = [model.phases(state) & sites for state in graph.states]
+    phases = [phases & sites for phases in graph.phases()]
     longest: dict[int, int] = {}
     for members in components(waiting_states(graph, site), graph.successors):
         together = set(members)

@@ -69,6 +69,7 @@ class Clocks:
         self._profile_numbers: dict[frozenset[Value], int] = {}
         self._scales: dict[tuple[int, ...], Scales | None] = {}
         self._equal: dict[tuple[tuple[Clock, Scale], ...], Scales] = {}
+        self._numbered: list[Scales] = []
         self._shifted: dict[tuple[int, int, Scales], int] = {}
 
     def normal(self, state: int) -> int:
@@ -97,6 +98,26 @@ class Clocks:
         except KeyError:
             scales = self._scales[key] = self._find(key)
             return scales
+
+    def profile(self, part: int, number: int) -> int:
+        """Which numbers are in use in a part, as a small number."""
+        if number >= len(self.profiles[part]):
+            self._measure()
+        return self.profiles[part][number]
+
+    def scales_number(self, profiles: tuple[int, ...]) -> int:
+        """How the clocks are to be read where the parts have these profiles, as a number; 0 if as they are."""
+        scales = self._scales[profiles] if profiles in self._scales else self._find(profiles)
+        self._scales[profiles] = scales
+        if scales is None:
+            return 0
+        if scales not in self._numbered:
+            self._numbered.append(scales)
+        return self._numbered.index(scales) + 1
+
+    def shift(self, part: int, number: int, scales_number: int) -> int:
+        """The difference that counting from zero makes to a part."""
+        return self._shift(part, number, self._numbered[scales_number - 1])
 
     def item(self, item: Item, scales: Scales) -> Item:
         """A message under way, read so."""

@@ -6,8 +6,10 @@ import gc
 import resource
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from time import monotonic, process_time
 
@@ -19,6 +21,10 @@ from soloist.core import UsageError
 
 PAUSE = 4096
 """States between two looks at the clock and the memory."""
+WIDE_FROM = 4 * PAUSE
+"""States from which it pays to load NumPy, if it is installed, and to expand many of them at once."""
+FRONTIER = 512
+"""States that must be waiting to be expanded then."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -62,14 +68,16 @@ class Graph:
         self.space = space
         self.guard = guard
         self._looked_at = 0
-        self.states = [space.initial]
-        self.index = {space.initial: 0}
-        self.parents = array("L", [0])
-        self.targets = array("L")
-        self.offsets = array("L", [0])
+        self.states: Sequence[int] = [space.initial]
+        self._index: dict[int, int] | None = {space.initial: 0}
+        self.parents = array("I", [0])
+        self.targets = array("I")
+        self.offsets = array("I", [0])
         """The edges of state i end at `targets[offsets[i]:offsets[i + 1]]`."""
         self.growth = [1]
         """New states by depth."""
+        self.layer_end = 1
+        """The first state that is farther away than the one that is expanded next."""
         self.cut = ""
         """Which limit ended the search, if one did."""
         self.alarm: int | None = None
@@ -84,10 +92,34 @@ class Graph:
     def transitions(self) -> int:
         return len(self.targets)
 
+    @property
+    def expanded(self) -> int:
+        """How many states have been expanded."""
+        return len(self.offsets) - 1
+
+    @property
+    def index(self) -> dict[int, int]:
+        """The number of each state."""
+        if self._index is None:
+            self._index = {state: number for number, state in enumerate(self.states)}
+        return self._index
+
+    def forget_index(self) -> None:
+        """Until somebody asks for it."""
+        self._index = None
+
     @cached_property
     def most_inside(self) -> int:
         """The most that are inside in one of its states."""
-        return max(map(self.space.model.inside, self.states))
+        return max(map(self.space.model.inside, self.counts()))
+
+    def counts(self) -> Sequence[int]:
+        """What each state counts, and who is inside or waits there: its lower bits at least."""
+        return self.states if isinstance(self.states, list) else self.states.counts()  # type: ignore[attr-defined]
+
+    def phases(self) -> list[int]:
+        """Who is inside and who waits in each state: see `Model.phases`."""
+        return list(map(self.space.model.phases, self.counts()))
 
     def successors(self, index: int) -> array[int]:
         self.pause()
@@ -142,19 +174,31 @@ def explore(
 
 
 def _search(graph: Graph, guard: Guard, alarms: int, stuck: bool) -> None:
-    """The inner loop: everything in it is done for each state or each edge."""
-    states, index, parents, targets = graph.states, graph.index, graph.parents, graph.targets
-    offsets, growth, follow = graph.offsets, graph.growth, graph.space.targets
-    due = DUE_COUNT
-    layer_end, known = 1, 1
-    pause = min(PAUSE, guard.limits.states)
-    if _forbidden(states[0], alarms, stuck):
+    if _forbidden(graph.states[0], alarms, stuck):
         graph.alarm = 0
         return
-    for here, state in enumerate(states):
-        if here == layer_end:
-            growth.append(known - layer_end)
-            layer_end = known
+    wide = WIDE_FROM if find_spec("numpy") else guard.limits.states
+    if _one_by_one(graph, guard, alarms, stuck, wide):
+        return
+    from soloist.check import wide as many_at_once
+
+    if not many_at_once.search(graph, guard, alarms, stuck):
+        _one_by_one(graph, guard, alarms, stuck, guard.limits.states)
+
+
+def _one_by_one(graph: Graph, guard: Guard, alarms: int, stuck: bool, wide: int) -> bool:
+    """The inner loop: everything in it is done for each state or each edge. False if it was left because many states,
+    at least so many as `wide` says, are better expanded at once."""
+    states, index, parents, targets = graph.states, graph.index, graph.parents, graph.targets
+    offsets, growth, follow = graph.offsets, graph.growth, graph.space.targets
+    assert isinstance(states, list)
+    due = DUE_COUNT
+    known = len(states)
+    pause = min(PAUSE, guard.limits.states)
+    for here, state in enumerate(islice(states, graph.expanded, None), graph.expanded):
+        if here == graph.layer_end:
+            growth.append(known - here)
+            graph.layer_end = known
         for target in follow(state):
             there = index.get(target)
             if there is None:
@@ -166,13 +210,16 @@ def _search(graph: Graph, guard: Guard, alarms: int, stuck: bool) -> None:
                     targets.append(there)
                     offsets.append(len(targets))
                     graph.alarm = there
-                    return
+                    return True
             targets.append(there)
         offsets.append(len(targets))
         if known >= pause:
             if guard.stops(known, len(growth)):
-                return
+                return True
+            if known >= wide and known - here >= FRONTIER:
+                return False
             pause = min(known + PAUSE, max(guard.limits.states, known + 1))
+    return True
 
 
 def _forbidden(state: int, alarms: int, stuck: bool) -> bool:

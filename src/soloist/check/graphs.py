@@ -74,4 +74,4 @@ def waiting_states(graph: Graph, site: Site) -> list[int]:
     model = graph.space.model
     bit = 1 << model.n + site
     expanded = len(graph.offsets) - 1
-    return [i for i, state in enumerate(graph.states[:expanded]) if model.phases(state) & bit]
+    return [i for i, phases in enumerate(graph.phases()[:expanded]) if phases & bit]

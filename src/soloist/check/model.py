@@ -55,6 +55,8 @@ class Model:
         declarations = declaration(setting.card.process) if declared else NOTHING
         self.library = Library(setting.card.process, declarations)
         self.mail = Mail(setting, self.library, canonical, drops_mail(setting, declarations, self.history))
+        self.base = TOO_MANY - 1 - setting.size.k
+        """A state in which nothing is counted."""
         self.phase_bits = (1 << 2 * self.n) - 1
         self.shifts = [COUNTS + 2 * self.n + BITS * index for index in range(self.n + 1)]
         self.parts = [Part(self.shifts[i], partial(self._weigh, i)) for i in range(self.n)]
@@ -77,11 +79,8 @@ class Model:
         return self.pack([*locals_, Pool(setting.faults, setting.crashes, setting.timeouts)])
 
     def pack(self, things: list[Thing]) -> int:
-        return (
-            TOO_MANY
-            - 1
-            - self.setting.size.k
-            + sum(part.values[part.number(thing)] for part, thing in zip(self.parts, things, strict=True))
+        return self.base + sum(
+            part.values[part.number(thing)] for part, thing in zip(self.parts, things, strict=True)
         )
 
     def numbers(self, state: int) -> list[int]:
@@ -95,7 +94,7 @@ class Model:
 
     def inside(self, state: int) -> int:
         """How many sites are inside."""
-        return (state & INSIDE_COUNT) - (TOO_MANY - 1 - self.setting.size.k)
+        return (state & INSIDE_COUNT) - self.base
 
     def phases(self, state: int) -> int:
         """Who is inside (bit i) and who waits (bit N+i), as one small number."""

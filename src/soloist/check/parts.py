@@ -68,6 +68,14 @@ class Part:
             self.values.append((number << self.shift) + self._weigh(thing))
         return number
 
+    def after(self, number: int, difference: int) -> int:
+        """The number of the thing that a difference to the state makes of one."""
+        return self.values[number] + difference >> self.shift
+
+    def weight(self, number: int) -> int:
+        """What a thing adds to the counts."""
+        return self.values[number] - (number << self.shift)
+
 
 class Change(NamedTuple):
     """What a step does to a part other than its own site."""

@@ -168,12 +168,12 @@ class Receiver:
             number = state >> shift & FIELD
             fits = known.get(number)
             if fits is None:
-                fits = known[number] = self._fits(site, number)
+                fits = known[number] = self.fits(site, number)
             if fits:
                 return site
         return None
 
-    def _fits(self, site: Site, number: int) -> bool:
+    def fits(self, site: Site, number: int) -> bool:
         local: Local = self.model.parts[site].things[number]
         senders = {item.sender for item in local.inbox} - {site}
         if len(senders) < self.model.n - 1:
@@ -200,11 +200,16 @@ class Early:
         over = not state & LEFT_COUNT
         for site, (shift, known) in enumerate(zip(self.model.shifts, self.known, strict=False)):
             number = state >> shift & FIELD
-            moves = known.get(number)
-            if moves is None:
-                moves = known[number] = (self._moves(site, number, False), self._moves(site, number, True))
-            for difference, _, action in moves[over]:
+            for difference, _, action in (known.get(number) or self.moves(site, number))[over]:
                 yield action, state + difference
+
+    def moves(self, site: Site, number: int) -> tuple[list[Move], list[Move]]:
+        """Those of a site while somebody may still ask, and those once nobody does."""
+        moves = self.known[site].get(number)
+        if moves is None:
+            moves = self._moves(site, number, False), self._moves(site, number, True)
+            self.known[site][number] = moves
+        return moves
 
     def _moves(self, site: Site, number: int, over: bool) -> list[Move]:
         """Those that send nothing, let nobody in, and that the algorithm calls early."""

@@ -56,7 +56,7 @@ def _messages(graph: Graph) -> Edges:
 def _entries(graph: Graph) -> Edges:
     model = graph.space.model
     sites = (1 << model.n) - 1
-    inside = [model.phases(state) & sites for state in graph.states]
+    inside = [phases & sites for phases in graph.phases()]
     return lambda here: [
         ((inside[there] & ~inside[here]).bit_count(), there) for there in graph.successors(here)
     ]

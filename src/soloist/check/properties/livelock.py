@@ -41,8 +41,8 @@ class Livelock(Property):
 def livelocked(graph: Graph) -> int | None:
     """The nearest state from which the end (all served, nobody waiting or inside) is out of reach."""
     reaches = bytearray(len(graph.states))
-    for here, state in enumerate(graph.states):
-        if not state & (LEFT_COUNT | WAITING_COUNT) and not graph.space.model.inside(state):
+    for here, counts in enumerate(graph.counts()):
+        if not counts & (LEFT_COUNT | WAITING_COUNT) and not graph.space.model.inside(counts):
             reaches[here] = 1
     changed = True
     while changed:

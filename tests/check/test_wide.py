@@ -1,0 +1,213 @@
+"""Expanding many states at once is the same search: the same states and edges, and on FIFO links in the same order."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+import pytest
+
+from soloist import algorithms
+from soloist.algorithms import CATALOGUE
+from soloist.check import REDUCTIONS, Graph, Limits, Report, Space, check, explore, setting
+from soloist.check.setting import Setting
+
+from .test_mutants import MUTANTS, Mutant
+
+np = pytest.importorskip("numpy")
+
+from soloist.check import tables, wide  # noqa: E402
+from soloist.check.lookups import Numbers  # noqa: E402
+
+exploring = sys.modules["soloist.check.explore"]  # the package has a function of this name
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the first state on."""
+    for name in ("PAUSE", "WIDE_FROM", "FRONTIER"):
+        monkeypatch.setattr(exploring, name, 1)
+
+
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where NumPy is not installed."""
+    monkeypatch.setattr(exploring, "find_spec", lambda name: None)
+
+
+def named(graph: Graph) -> list[Any]:
+    """The states without the numbers by which a search knows processes and messages."""
+    model = graph.space.model
+    library, found = model.library, []
+    for state in graph.states:
+        *locals_, pool = model.things(state)
+        found.append(
+            [
+                local._replace(
+                    process=library.processes[local.process],
+                    inbox=tuple(
+                        item._replace(message=library.messages[item.message]) for item in local.inbox
+                    ),
+                )
+                for local in locals_
+            ]
+            + [pool]
+        )
+    return found
+
+
+def same_but_for_order(many: Graph, one: Graph) -> None:
+    """Messages in one inbox may have been tried in another order, so the last layer may have been cut off elsewhere."""
+    assert many.cut == one.cut
+    assert many.complete == one.complete
+    if one.alarm is not None:
+        assert many.alarm is not None
+        assert len(many.path(many.alarm)) == len(one.path(one.alarm))
+    whole = -1 if not one.complete else None
+    assert many.growth[:whole] == one.growth[:whole]
+    states = sum(one.growth[:whole])
+    assert sorted(map(repr, unordered(many)[:states])) == sorted(map(repr, unordered(one)[:states]))
+    if one.complete:
+        assert many.transitions == one.transitions
+        assert many.most_inside == one.most_inside
+
+
+def unordered(graph: Graph) -> list[Any]:
+    """The states, with the mail of each site in an order that depends on nothing else."""
+    return [
+        [local._replace(inbox=tuple(sorted(local.inbox, key=repr))) for local in locals_] + [pool]
+        for *locals_, pool in named(graph)
+    ]
+
+
+def compared(
+    what: Setting, reductions: Iterable[str], monkeypatch: pytest.MonkeyPatch, states: int = 3000
+) -> Graph:
+    many = explore(Space(what, reductions), Limits(states=states))
+    with monkeypatch.context() as patch:
+        one_by_one(patch)
+        one = explore(Space(what, reductions), Limits(states=states))
+    assert isinstance(one.states, list)
+    if what.channels == "fifo":
+        assert named(many) == named(one)
+        for name in ("targets", "offsets", "parents", "growth", "alarm", "cut", "most_inside"):
+            assert getattr(many, name) == getattr(one, name), name
+        assert many.phases() == one.phases()
+    else:
+        same_but_for_order(many, one)
+    assert many.index == {state: number for number, state in enumerate(many.states)}
+    assert many.states[-1] == list(many.states)[-1]
+    return many
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.usefixtures("at_once")
+def test_the_same_graph(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    card = CATALOGUE[name]
+    cases = [
+        (setting(card, 3, 1, channels="fifo"), REDUCTIONS),
+        (setting(card, 3, 1, channels="any"), REDUCTIONS),
+        (setting(card, 3, 1, channels="fifo"), ()),
+        (setting(card, 2, 2, channels="any").unbounded(), REDUCTIONS),
+        (setting(card, 2, 1, loss=True, duplicate=True, faults=1, crashes=1, restart="snapshot"), REDUCTIONS),
+    ]
+    for what, reductions in cases:
+        graph = compared(what, reductions, monkeypatch)
+        assert isinstance(graph.states, wide.Packed)
+
+
+def one_for_each_property() -> list[Mutant]:
+    return list({mutant.breaks: mutant for mutant in MUTANTS}.values())
+
+
+def reported(mutant: Mutant) -> Report:
+    return check(
+        mutant.card,
+        mutant.nodes,
+        mutant.rounds,
+        mutant.k,
+        options=mutant.options,
+        properties=mutant.properties,
+    )
+
+
+@pytest.mark.parametrize("mutant", one_for_each_property(), ids=lambda mutant: mutant.breaks)
+@pytest.mark.usefixtures("at_once")
+def test_the_same_counterexample(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(algorithms.CATALOGUE, mutant.card.name, mutant.card)
+    many = reported(mutant)
+    one_by_one(monkeypatch)
+    one = reported(mutant)
+    assert (many.verdict, many.property) == ("violated", mutant.breaks)
+    for name in (
+        "property",
+        "reason",
+        "states",
+        "transitions",
+        "growth",
+        "script",
+        "loop",
+        "properties",
+        "max_inside",
+    ):
+        assert getattr(many, name) == getattr(one, name), name
+    assert many.trace == one.trace
+
+
+@pytest.mark.usefixtures("at_once")
+def test_parts_may_outgrow_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    grown = []
+    repack = wide.Packed.repack
+    monkeypatch.setattr(wide.Packed, "repack", lambda packed: (grown.append(len(packed)), repack(packed)))
+    monkeypatch.setattr(tables, "KEY_BITS", 31)
+    what = setting(CATALOGUE["ricart-agrawala"], 3, 1, channels="any")
+    graph = compared(what, (), monkeypatch, 100_000)
+    assert grown
+    assert isinstance(graph.states, wide.Packed)
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("bits", [4, 14])
+def test_where_keys_are_too_short_states_are_taken_one_by_one(
+    bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the start, or from where they become too short."""
+    monkeypatch.setattr(tables, "KEY_BITS", bits)
+    graph = compared(setting(CATALOGUE["ricart-agrawala"], 3, 1), (), monkeypatch)
+    assert isinstance(graph.states, list)
+
+
+def test_a_large_search_is_wide_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a limit on states cuts it where it would cut it otherwise, in the midst of what was expanded at once."""
+    what = setting(CATALOGUE["ricart-agrawala"], 3, 2, channels="fifo")
+    for states in (20_001, 30_000):
+        graph = compared(what, (), monkeypatch, states)
+        assert isinstance(graph.states, wide.Packed)
+        assert graph.cut == f"{states} states"
+
+
+def test_an_interrupted_search_says_how_far_it_got(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(progress: Any) -> None:
+        if progress.states > 20_000:
+            raise KeyboardInterrupt
+
+    report = check(CATALOGUE["ricart-agrawala"], 3, 2, reductions=(), watch=interrupted)
+    assert (report.verdict, report.exit_code()) == ("incomplete", 3)
+    assert report.states > 20_000
+    assert "interrupted" in report.reason
+
+
+def test_numbers_are_those_of_a_dictionary() -> None:
+    """With keys that crowd in few places, and tables that grow."""
+    chance, numbers, known = Random(7), Numbers(), dict[int, int]()
+    for size in (1, 10, 3000, 50_000):
+        keys = np.array(
+            [chance.randrange(1 << 40) << chance.choice((0, 1, 20)) for _ in range(size)], np.int64
+        )
+        assert numbers.find(keys).tolist() == [known.get(key, -1) for key in keys.tolist()]
+        fresh = [key for key in dict.fromkeys(keys.tolist()) if key not in known]
+        numbers.add(np.array(fresh, np.int64))
+        known.update({key: len(known) + place for place, key in enumerate(fresh)})
+        assert numbers.find(keys).tolist() == [known[key] for key in keys.tolist()]
+    assert numbers.keys.tolist() == list(known)

@@ -137,9 +137,9 @@ class LodhaKshemkalyaniNumbersIgnored(lodha_kshemkalyani.Improved):
 class AgrawalElAbbadiNoInquire(agrawal_el_abbadi.AgrawalElAbbadi):
     """An arbiter never asks its permission back."""
 
-    def settle(self) -> None:
+    def decide(self) -> None:
         self.inquired = True
-        super().settle()
+        super().decide()
 
 
 class AgrawalElAbbadiInOrderOfArrival(agrawal_el_abbadi.AgrawalElAbbadi):
@@ -149,7 +149,7 @@ class AgrawalElAbbadiInOrderOfArrival(agrawal_el_abbadi.AgrawalElAbbadi):
     def on_request(self, j: Site, m: Request) -> None:
         self.H = max(self.H, m.sn)
         self.queue.append((m.sn, j))
-        self.settle()
+        self.decide()
 
 
 class AgrawalElAbbadiYieldsInside(agrawal_el_abbadi.AgrawalElAbbadi):
@@ -162,13 +162,13 @@ class AgrawalElAbbadiYieldsInside(agrawal_el_abbadi.AgrawalElAbbadi):
 class AgrawalElAbbadiYoungestFirst(agrawal_el_abbadi.AgrawalElAbbadi):
     """The request with the largest number goes first."""
 
-    def settle(self) -> None:
+    def decide(self) -> None:
         self.queue.sort(reverse=True)
         if self.lock and self.queue and self.queue[0] > self.lock and not self.inquired:
             self.inquired = True
             self.tell((self.lock[1],), Inquire(self.lock[0]))
         elif self.lock is None:
-            super().settle()
+            super().decide()
 
 
 class MaekawaNoFailed(maekawa.Maekawa):
@@ -184,7 +184,7 @@ class MaekawaYieldForgets(maekawa.Maekawa):
     @on(Yield)
     def on_yield(self, j: Site, m: Yield) -> None:
         self.lock = None
-        self.settle()
+        self.decide()
 
 
 class MajorityHalf(majority.Majority):
@@ -205,7 +205,7 @@ class MajorityAnyReleaseFrees(majority.Majority):
         self.released[j] = max(self.released[j], m.sn)
         self.queue = [request for request in self.queue if request != (m.sn, j)]
         self.lock = None
-        self.settle()
+        self.decide()
 
 
 class SandersLocksForEverybody(sanders.Sanders):

@@ -52,7 +52,7 @@ class KakugawaWideningStillTold(kakugawa_widening.KakugawaWidening):
 
     def withdraw(self, j: Site, m: Release) -> None:
         self.queue.remove((m.sn, j))
-        self.settle()
+        self.decide()
 
 
 class CausalOrderAsItComes(causal_order.CausalOrder):

@@ -12,6 +12,7 @@ from soloist.cli import main
 
 NONSENSE = ("0", "-1", "nan", "inf", "1e400", "1e-320", "99999999999999999999", "", "x")
 PLAN = 'algorithms = ["central"]\nfixed = { nodes = 2, entries = 20 }\nseeds = 1\n'
+HISTORY = '{"time": 1, "process": "a", "event": "acquire"}\n{"time": 2, "process": "a", "event": "release"}\n'
 
 SITUATION = "--nodes --k --entries --warmup --send-cost --receive-cost --latency --inside --seed --replications --jobs"
 COMMANDS = {
@@ -27,6 +28,7 @@ COMMANDS = {
         "--nodes --rounds --k --faults --crashes --restart --property --no-reduction --worst --states --memory --seconds "
         "--endless --option --channels --fault --timeouts"
     ),
+    "history check history.jsonl": "--k --skew --bypass",
     "demo": "--nodes --entries --algorithm --semaphore-algorithm",
     "bench simulator --messages 100 --rounds 1": "--messages --rounds",
     "bench start": "--rounds",
@@ -62,6 +64,7 @@ def test_nonsense_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plan.toml").write_text(PLAN)
+    (tmp_path / "history.jsonl").write_text(HISTORY)
     for _, option, value in (case for case in CASES if case[0] == command):
         code = main([*command.split(), option, value])
         said = capsys.readouterr().err

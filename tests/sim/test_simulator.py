@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from itertools import islice
+from random import Random
 from typing import Any
 
 import msgspec
@@ -16,8 +19,10 @@ from soloist.core import Message, Process, PropertyViolated, Site, UsageError, o
 from soloist.core.trace import Recorder
 from soloist.durations import duration
 from soloist.sim import Experiment, Listed, Result, Saturated, Thinking, simulate
+from soloist.sim.drawn import serves
 from soloist.sim.engine import Engine
-from soloist.sim.links import Constant, Exponential, Lognormal, Network, Uniform, delay
+from soloist.sim.experiment import run
+from soloist.sim.links import BLOCK, Constant, Delay, Exponential, Lognormal, Network, Uniform, delay
 
 DRAWN = [Constant(0.001), Uniform(0.0, 0.002), Exponential(0.001), Lognormal(0.001, 1.0)]
 
@@ -387,7 +392,53 @@ def test_delays_as_users_write_them() -> None:
 
 @pytest.mark.parametrize("links", DRAWN, ids=lambda d: type(d).__name__)
 def test_drawn_delays_have_the_mean_they_claim(links: Constant) -> None:
-    from random import Random
+    drawn = islice(links.draws(Random(3)), 50_000)
+    assert sum(drawn) / 50_000 == pytest.approx(links.mean, rel=0.03)
 
-    draw = links.sampler(Random(3))
-    assert sum(draw() for _ in range(50_000)) / 50_000 == pytest.approx(links.mean, rel=0.03)
+
+def test_delays_drawn_in_blocks_are_those_drawn_one_by_one() -> None:
+    """Blocks change no figure that was ever published: they take the same numbers from the same stream."""
+    count = 2 * BLOCK + 1  # a block's end changes nothing
+    one, log = Random(3), math.log
+    assert list(islice(Exponential(2.0).draws(Random(3)), count)) == [
+        -2.0 * log(1.0 - one.random()) for _ in range(count)
+    ]
+    one = Random(3)
+    assert list(islice(Uniform(1.0, 3.0).draws(Random(3)), count)) == [
+        1.0 + 2.0 * one.random() for _ in range(count)
+    ]
+    one, mu = Random(3), log(2.0) - 0.5**2 / 2
+    assert list(islice(Lognormal(2.0).draws(Random(3)), count)) == [
+        one.lognormvariate(mu, 0.5) for _ in range(count)
+    ]
+
+
+WITH_TIES = (*DRAWN[1:], Uniform(0.01, 0.01))
+"""Links that draw, and some where everything sent at one instant arrives at one instant."""
+
+
+@pytest.mark.parametrize("links", WITH_TIES, ids=repr)
+@pytest.mark.parametrize("workload", [Thinking(1.0), Saturated()], ids=repr)
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_loop_for_drawn_delays_does_what_the_general_one_does(
+    name: str, workload: Thinking | Saturated, links: Delay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = find(name)
+    network = Network(links, fifo=card.channels == "fifo")
+    experiment = Experiment(name, nodes=5, workload=workload, network=network, inside=0.01, entries=60)
+    assert serves(network)
+    fast = run(experiment, seed=3)
+    monkeypatch.setattr("soloist.sim.experiment.serves", lambda network: False)
+    assert run(experiment, seed=3) == fast
+
+
+def test_both_loops_say_when_a_run_stood_still(monkeypatch: pytest.MonkeyPatch, variant: object) -> None:
+    variant("wrong", "naimi-trehel", process=Forgetful)  # type: ignore[operator]
+    network = Network(Exponential(0.01))
+    experiment = Experiment("wrong", nodes=3, workload=Saturated(), network=network, entries=50)
+    with pytest.raises(PropertyViolated, match="deadlock at time") as fast:
+        run(experiment, seed=3)
+    monkeypatch.setattr("soloist.sim.experiment.serves", lambda network: False)
+    with pytest.raises(PropertyViolated) as slow:
+        run(experiment, seed=3)
+    assert str(fast.value) == str(slow.value)

@@ -24,7 +24,7 @@ give_back     yes
 on_request                                                       yes
 on_yield      yes                                                yes
 on_release                                                       yes
-settle        yes       yes
+decide        yes       yes
 grant         yes       yes
 
 Every message names the number `sn` of the request that it is about. So a late INQUIRE is not taken
@@ -132,20 +132,20 @@ class Arbiter(Process):
     def on_request(self, j: Site, m: Request) -> None:
         self.H = max(self.H, m.sn)
         insort(self.queue, (m.sn, j))
-        self.settle()
+        self.decide()
 
     @on(Yield)
     def on_yield(self, j: Site, m: Yield) -> None:
         insort(self.queue, (m.sn, j))
         self.lock = None
-        self.settle()
+        self.decide()
 
     @on(Release)
     def on_release(self, j: Site, m: Release) -> None:
         self.lock = None
-        self.settle()
+        self.decide()
 
-    def settle(self) -> None:
+    def decide(self) -> None:
         """Grant if the grant is free; ask it back if somebody older waits."""
         if self.lock is None and self.queue:
             self.lock, self.inquired = self.queue.pop(0), False

@@ -97,7 +97,7 @@ class AgrawalElAbbadiRecovery(Arbiter, kw_only=True):
         self.queue = [request for request in self.queue if request not in gone]
         if self.lock in gone:
             self.lock = None
-        self.settle()
+        self.decide()
 
     # Failures.
 

@@ -83,7 +83,7 @@ class KakugawaWidening(Maekawa):
     def withdraw(self, j: Site, m: Release) -> None:
         self.queue.remove((m.sn, j))
         self.told.discard(j)
-        self.settle()
+        self.decide()
 
 
 CARD = Card(

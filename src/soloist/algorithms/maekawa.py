@@ -74,8 +74,8 @@ class Maekawa(Arbiter):
         self.told.discard(request[1])
         super().grant(request)
 
-    def settle(self) -> None:
-        super().settle()
+    def decide(self) -> None:
+        super().decide()
         for sn, j in self.queue:
             if j not in self.told and self.fails((sn, j)):
                 self.told.add(j)

@@ -41,11 +41,11 @@ class Sanders(Maekawa):
             self.lock = None
         super().grant(request)
 
-    def settle(self) -> None:
+    def decide(self) -> None:
         """Grant until somebody is locked."""
-        super().settle()
+        super().decide()
         while self.lock is None and self.queue:
-            super().settle()
+            super().decide()
 
 
 def most(s: Size) -> float:

@@ -6,7 +6,7 @@ all of them alike; the best of each is taken: noise only ever slows a loop down.
 ours      Ricart-Agrawala with all metrics on, as `soloist simulate` runs it
 SimPy     the same state machines and think times; each link is two Stores with a courier that
           takes from the one, lets the delay pass, and puts into the other; no metrics
-bare heap pop the earliest of N(N-1) events, one a link, and push it back after a delay drawn like
+bare heap pop the earliest of N(N-1) events, one a link, and push it back after a delay drawn, in blocks, like
           the links': no state machine, no metrics, no workload
 """
 
@@ -99,7 +99,7 @@ def bare_heap(n: int, delay: Delay, pops: int) -> float:
     random = Random(1)
     heap: list[tuple[float, int, Any]] = [(random.random(), i, None) for i in range(n * (n - 1))]
     heapify(heap)
-    draw_delay = delay.sampler(random)
+    draw_delay = delay.draws(random).__next__
 
     def loop() -> int:
         for sequence in range(len(heap), len(heap) + pops):
@@ -124,7 +124,7 @@ class _SimPySystem:
         card = find(ALGORITHM)
         self.env = simpy.Environment()
         self.ports = [Port(process) for process in card.start(card.size(n))]
-        self.draw_delay = delay.sampler(Random(1))
+        self.draw_delay = delay.draws(Random(1)).__next__
         self.think = Random(2).expovariate
         self.let_in = [simpy.Store(self.env) for _ in range(n)]
         self.delivered = 0

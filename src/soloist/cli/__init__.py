@@ -32,9 +32,21 @@ COMMANDS = {
     ),
     "advise": ("advise", "Simulate the catalogue in your situation, rank it, and say why."),
     "check": ("check", "Prove an algorithm for a small system, or show the shortest way it fails."),
+    "new": (
+        "new",
+        "Write the file of a new algorithm, which works and has the places to fill marked, and its test.",
+    ),
     "watch": (
         "watch",
         "Look at a run: of the simulator, of a paper's figure, of a live cluster, or one that was written by hand.",
+    ),
+    "history": (
+        "history",
+        "Check what a lock service did, whichever it is, by the lines that its users wrote down.",
+    ),
+    "maelstrom": (
+        "maelstrom",
+        "Be a node of Maelstrom's: messages are JSON lines on standard input and output.",
     ),
     "node": ("cluster", "Be a member of a cluster, until told to stop (SIGTERM, Ctrl-C)."),
     "run": ("cluster", "Run a command while holding a lock, as flock(1) does on one host."),

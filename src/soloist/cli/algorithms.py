@@ -9,13 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, Formula, find_any
+from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, Formula, find_any, load_any
+from soloist.algorithms._own import installed
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
+from soloist.core import UsageError
 
 
 def algorithms(
-    name: Annotated[str | None, typer.Argument(help="One algorithm; all of them if left out.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="One algorithm, or a file of yours; all of them if left out.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """The catalogue, or the card of one algorithm.
@@ -25,9 +29,11 @@ def algorithms(
         soloist algorithms
 
         soloist algorithms raymond-tree
+
+        soloist algorithms my_lock.py
     """
     if name is not None:
-        card = find_any(name)
+        card = load_any(name)
         print_json(record(card)) if json else print_card(card)
     elif json:
         print_json([record(card) for card in CATALOGUE.values()])
@@ -48,6 +54,21 @@ def algorithms(
         print()
         variants = [(c.name, c.bound.text, c.title) for c in VARIANTS.values()]
         print_table("Variants, to simulate and check", ("name", "most messages", "what it is"), variants)
+        print_installed()
+
+
+def print_installed() -> None:
+    """Of other packages, if there are any. One that cannot be loaded keeps nobody from seeing the rest."""
+    rows = []
+    for name in sorted(installed()):
+        try:
+            card = find_any(name)
+            rows.append((name, card.bound.text, card.title))
+        except UsageError as error:
+            rows.append((name, "-", str(error)))
+    if rows:
+        print()
+        print_table("Of other packages", ("name", "most messages", "what it is"), rows)
 
 
 def record(card: Card) -> dict[str, Any]:
@@ -58,6 +79,7 @@ def record(card: Card) -> dict[str, Any]:
         "family": card.family,
         "capacity": card.capacity,
         "channels": card.channels,
+        "channels_of_one": card.links(1),
         "structure": card.structure,
         "bound": card.bound.text,
         "light_load": text(card.light),

@@ -62,12 +62,14 @@ class Engine:
 
         # One stream of random numbers per purpose: a change of links leaves the think times alone.
         self.schedule = workload.schedule(len(processes), Random(f"{seed}/think"))
-        self.draw_delay = network.delay.sampler(Random(f"{seed}/delay"))
+        self.delays = network.delay.draws(Random(f"{seed}/delay"))
+        self.draw_delay = self.delays.__next__
         self.out = Outbox(choose=Random(f"{seed}/choice").choice)
         self.ports = [Port(process, self.out) for process in processes]
 
         self.now = 0.0
-        self.tick = count().__next__
+        self.ticks = count()
+        self.tick = self.ticks.__next__
         """Numbers the events, so that those of one instant keep their order."""
         self.requests = 0
         self.request_of = [-1] * len(processes)
@@ -97,7 +99,7 @@ class Engine:
         """Run until the ledger's cohort has been served and its last message has arrived."""
         handlers = self._handlers()
         processes, out, heap, lane = self.processes, self.out, self.heap, self.lane
-        entered, journal, post = out.entered, self.ledger.journal, self.post
+        entered, timers = out.entered, out.timers
         self._begin()
         self._first_requests()
         while not self.done:
@@ -117,15 +119,21 @@ class Engine:
                     sender(site, out.mark)
             else:
                 raise self._deadlock()
-            if entered:
-                self._enter()
-            if sends := out.sends:
-                out.sends = []
-                journal.append(sends)
-                post(sends)
-            if out.timers:
-                self._set_timers()
+            if entered or out.sends or timers:
+                self._effects()
         self.ledger.charge()
+
+    def _effects(self) -> None:
+        """Do what the processes asked for in this step."""
+        out = self.out
+        if out.entered:
+            self._enter()
+        if sends := out.sends:
+            out.sends = []
+            self.ledger.journal += sends
+            self.post(sends)
+        if out.timers:
+            self._set_timers()
 
     def _handlers(self) -> dict[type[Message], Handler]:
         handlers = self.processes[0].handlers
@@ -151,7 +159,7 @@ class Engine:
         if type(self.processes[0]).begin is not Process.begin:
             for port in self.ports:
                 if sends := port.begin():
-                    self.ledger.journal.append(sends)
+                    self.ledger.journal += sends
                     self.post(sends)
 
     def _first_requests(self) -> None:
@@ -170,30 +178,32 @@ class Engine:
         self.out.sends = self.ports[site].acquire()
 
     def _enter(self) -> None:
-        for site in self.out.entered:
+        now, entered = self.now, self.out.entered
+        for site in entered:
+            request = self.request_of[site]
             for tell in self.on_enter:
-                tell(self.now, site, self.request_of[site])
-            self._at(self.now + self.inside, self._exit, site)
-        self.out.entered.clear()
+                tell(now, site, request)
+            self._at(now + self.inside, self._exit, site)
+        entered.clear()
 
     def _exit(self, site: Site, _: Any) -> None:
-        request = self.out.mark = self.request_of[site]
+        now, out, ledger = self.now, self.out, self.ledger
+        request = out.mark = self.request_of[site]
         for tell in self.on_exit:
-            tell(self.now, site, request)
-        self.out.sends = self._answers(self.ports[site].release())
-        if (time := self.schedule.again(site, self.now)) is not None:
+            tell(now, site, request)
+        sends = self.ports[site].release()
+        out.sends = self._answers(sends) if sends else sends
+        if (time := self.schedule.again(site, now)) is not None:
             self._at(time, self._request, site)
         if self.progress:
-            self.progress(max(0, self.ledger.served - self.ledger.start))
-        if len(self.ledger.journal) > JOURNAL:
-            self.ledger.charge()
-        if self.ledger.complete:
+            self.progress(max(0, ledger.served - ledger.start))
+        if len(ledger.journal) > JOURNAL:
+            ledger.charge()
+        if ledger.complete:
             self._finish(site)
 
     def _answers(self, sends: list[Send]) -> list[Send]:
         """Charge what leaves at exit for a single waiting site to the request that it answers."""
-        if not sends:
-            return sends
         processes, request_of = self.processes, self.request_of
         return [
             (sender, to, message, request_of[to[0]])
@@ -289,14 +299,12 @@ class Engine:
         """
         self.ledger.complete = False  # so that later exits do not come here again
         self.last_waits -= 1
-        last = max((time for time, mark in self._in_flight() if self._counts(mark)), default=None)
+        cohort = range(self.ledger.start, self.ledger.stop)
+        last = max((time for time, mark in self._in_flight() if mark in cohort), default=None)
         if last is None or not self.last_waits:
             self.done = True
         else:
             self._at(last, self._finish, site)
-
-    def _counts(self, request: int) -> bool:
-        return self.ledger.start <= request < self.ledger.stop
 
     def _in_flight(self) -> Iterator[tuple[float, int]]:
         """Time and request of each message on its way (the step that just ended has none to add)."""

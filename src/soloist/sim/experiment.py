@@ -16,11 +16,12 @@ from typing import Any
 
 import msgspec
 
-from soloist.algorithms import Card, Size, find_any
+from soloist.algorithms import Card, Size, load_any
 from soloist.algorithms.printed import find_printed
 from soloist.children import process_pool
 from soloist.core import Process, PropertyViolated, ProtocolError, Site, UsageError
 from soloist.core.trace import Recorder
+from soloist.sim.drawn import DrawnEngine, serves
 from soloist.sim.engine import Engine
 from soloist.sim.faults import Fault
 from soloist.sim.faulty import FaultyEngine, FaultyLedger
@@ -50,6 +51,7 @@ class Experiment(msgspec.Struct, frozen=True):
     """Everything that a run depends on. The same experiment gives the same figures."""
 
     algorithm: str
+    """Its name, or a file or module of your own: `my_lock.py`, `package.module:CARD`."""
     nodes: int = 10
     k: int = 1
     options: dict[str, Any] = {}
@@ -77,7 +79,7 @@ class Experiment(msgspec.Struct, frozen=True):
 
     def card(self) -> Card:
         if not self.printed:
-            return find_any(self.algorithm)
+            return load_any(self.algorithm)
         return find_printed(self.algorithm, self.printed if isinstance(self.printed, str) else None)
 
     def settled(self) -> bool:
@@ -253,10 +255,11 @@ def _run(
     card, size = experiment.card(), experiment.size()
     start, stop = experiment.cohort()
     processes = card.start(size)
-    make, keep = Engine, Ledger
+    make: Callable[..., Engine] = DrawnEngine if serves(experiment.network) and not recorder else Engine
+    keep = Ledger
     if experiment.faults:
         fresh = partial(anew, card, size)
-        make, keep = partial(FaultyEngine, faults=experiment.faults, anew=fresh), FaultyLedger  # type: ignore[assignment]
+        make, keep = partial(FaultyEngine, faults=experiment.faults, anew=fresh), FaultyLedger
     occupancy = Occupancy(size.k, start, stop)
     engine = make(
         processes,

@@ -111,16 +111,9 @@ class FaultyEngine(Engine):
         self.ledger.close()
 
     def _effects(self) -> None:
-        out = self.out
-        if out.entered:
+        if self.out.entered:
             self.last_entry = self.events
-            self._enter()
-        if sends := out.sends:
-            out.sends = []
-            self.ledger.journal.append(sends)
-            self.post(sends)
-        if out.timers:
-            self._set_timers()
+        super()._effects()
 
     def _at(self, time: float, action: Callable[[Site, Any], None], site: Site, detail: Any = None) -> None:
         self.due += action.__name__ in DUE

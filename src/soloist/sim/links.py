@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat, starmap
 from random import Random
 
 import msgspec
@@ -11,14 +12,22 @@ import msgspec
 from soloist.core import UsageError, unknown
 from soloist.durations import duration
 
+BLOCK = 256
+"""Delays per block. One loop that draws many is faster than many calls, and takes the same numbers from the same stream."""
+
+
+def _in_blocks(block: Callable[[], list[float]]) -> Iterator[float]:
+    """What the blocks hold, without end."""
+    return chain.from_iterable(iter(block, None))
+
 
 class Constant(msgspec.Struct, frozen=True, tag="constant"):
     """Every message takes the same time."""
 
     mean: float
 
-    def sampler(self, random: Random) -> Callable[[], float]:
-        return lambda: self.mean
+    def draws(self, random: Random) -> Iterator[float]:
+        return repeat(self.mean)
 
 
 class Uniform(msgspec.Struct, frozen=True, tag="uniform"):
@@ -35,9 +44,9 @@ class Uniform(msgspec.Struct, frozen=True, tag="uniform"):
     def mean(self) -> float:
         return (self.low + self.high) / 2
 
-    def sampler(self, random: Random) -> Callable[[], float]:
+    def draws(self, random: Random) -> Iterator[float]:
         draw, low, width = random.random, self.low, self.high - self.low
-        return lambda: low + width * draw()
+        return _in_blocks(lambda: [low + width * u for u in starmap(draw, repeat((), BLOCK))])
 
 
 class Exponential(msgspec.Struct, frozen=True, tag="exponential"):
@@ -45,9 +54,9 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential"):
 
     mean: float
 
-    def sampler(self, random: Random) -> Callable[[], float]:
-        draw, log, mean = random.random, math.log, self.mean
-        return lambda: -mean * log(1.0 - draw())
+    def draws(self, random: Random) -> Iterator[float]:
+        draw, log, scale = random.random, math.log, -self.mean
+        return _in_blocks(lambda: [scale * log(1.0 - u) for u in starmap(draw, repeat((), BLOCK))])
 
 
 class Lognormal(msgspec.Struct, frozen=True, tag="lognormal"):
@@ -56,11 +65,11 @@ class Lognormal(msgspec.Struct, frozen=True, tag="lognormal"):
     mean: float
     sigma: float = 0.5
 
-    def sampler(self, random: Random) -> Callable[[], float]:
+    def draws(self, random: Random) -> Iterator[float]:
         if self.mean == 0:
-            return lambda: 0.0
-        mu = math.log(self.mean) - self.sigma**2 / 2
-        return lambda: random.lognormvariate(mu, self.sigma)
+            return repeat(0.0)
+        draw, mu, sigma = random.lognormvariate, math.log(self.mean) - self.sigma**2 / 2, self.sigma
+        return _in_blocks(lambda: [draw(mu, sigma) for _ in range(BLOCK)])
 
 
 Delay = Constant | Uniform | Exponential | Lognormal

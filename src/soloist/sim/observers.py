@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from functools import cache
-from itertools import chain
+from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
 
@@ -122,7 +122,7 @@ class Ledger(Observer):
         self.served = 0
         """Requests served, warm-up included: those must not starve either."""
         self.complete = False
-        self.journal: list[list[Send]] = []
+        self.journal: list[Send] = []
         """What the engine has posted and `charge` has not seen yet."""
         self.sent = 0
         """All messages of the run, also those that are not charged to the cohort."""
@@ -137,10 +137,10 @@ class Ledger(Observer):
 
     def on_enter(self, time: float, site: Site, request: int) -> None:
         self.entries += 1
-        if self.start <= request < self.stop:
-            self.entered[request - self.start] = time
-            self.turn[request - self.start] = self.entries
-            self.priority[request - self.start] = self.processes[site].timestamp() or (request,)
+        if (index := request - self.start) >= 0 and request < self.stop:
+            self.entered[index] = time
+            self.turn[index] = self.entries
+            self.priority[index] = self.processes[site].timestamp() or (request,)
 
     def on_exit(self, time: float, site: Site, request: int) -> None:
         if request < self.stop:
@@ -149,19 +149,27 @@ class Ledger(Observer):
             self.complete = self.served == self.stop
 
     def charge(self) -> None:
-        """Add up what has been sent since the last time."""
-        start, stop, cost, by_kind = self.start, self.stop, self.cost, self.by_kind
-        sent = 0
-        for _, to, message, request in chain.from_iterable(self.journal):
-            copies = len(to)
-            sent += copies
-            if start <= request < stop:
-                cost[request - start] += copies
-                by_kind[message.__class__] += copies
-                if message.__struct_fields__:
-                    self._measure(message, copies)
-        self.sent += sent
+        """Add up what has been sent since the last time. Answers to one request often are one and the same message, and
+        follow each other: such a row is charged at once."""
+        charge, copies, charged, row = self._charge, 0, -1, None
+        for _, to, message, request in self.journal:
+            if message is row and request == charged:
+                copies += len(to)
+                continue
+            if row is not None:
+                charge(row, copies, charged)
+            row, copies, charged = message, len(to), request
+        if row is not None:
+            charge(row, copies, charged)
         self.journal.clear()
+
+    def _charge(self, message: Message, copies: int, request: int) -> None:
+        self.sent += copies
+        if self.start <= request < self.stop:
+            self.cost[request - self.start] += copies
+            self.by_kind[message.__class__] += copies
+            if message.__struct_fields__:
+                self._measure(message, copies)
 
     def _measure(self, message: Message, copies: int) -> None:
         self._varying_bytes += copies * len(encode(message))
@@ -183,7 +191,12 @@ class Ledger(Observer):
 @cache
 def has_tuples(kind: type[Message]) -> bool:
     """Whether the number of words depends on the content."""
-    return any(field.type not in (int, bool, float) for field in msgspec.structs.fields(kind))
+    return any(_bare(field.type) not in (int, bool, float) for field in msgspec.structs.fields(kind))
+
+
+def _bare(kind: Any) -> Any:
+    """A type without its notes: a `Clock` is a number."""
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
 class Tracer(Observer):

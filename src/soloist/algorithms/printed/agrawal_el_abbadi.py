@@ -31,7 +31,7 @@ class CedesWhatItDoesNotHold(AgrawalElAbbadi):
         if self.lock:
             insort(self.queue, self.lock)
             self.lock = None
-        self.settle()
+        self.decide()
 
 
 class IgnoresEarlyInquiries(AgrawalElAbbadi):

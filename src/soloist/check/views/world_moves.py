@@ -93,7 +93,8 @@ class WorldMoves(Book):
     def _carried(self, state: int, wish: tuple[Any, ...]) -> tuple[Any, ...]:
         """A decision that forgets a hold that is good, somewhere, now: two would hold before long.
 
-        It cannot forget those of members that have begun that view already, as another has decided it before. Or after which it is said that a lock was broken, while somebody still holds it.
+        It cannot forget those of members that have begun that view already, as another has decided it before. Or after
+        which it is said that a lock was broken, while somebody still holds it.
         """
         if wish[0] != "decided":
             return wish

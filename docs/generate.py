@@ -515,6 +515,7 @@ def teeth_table() -> str:
     from tests.views.breaks import BREAKS
     from tests.views.registrations import REGISTRATIONS
     from tests.views.teeth import TEETH
+    from tests.views.without_lease import WITHOUT_LEASE
 
     rows = ["| mistake | caught in | by | steps |", "|---|---|---|---:|"]
     return "\n".join(
@@ -522,7 +523,7 @@ def teeth_table() -> str:
             *rows,
             *(
                 f"| {t.name} | `{t.setting.name}` | {t.property} | {t.steps} |"
-                for t in (*TEETH, *BREAKS, *REGISTRATIONS)
+                for t in (*TEETH, *BREAKS, *REGISTRATIONS, *WITHOUT_LEASE)
             ),
         ]
     )

@@ -204,7 +204,7 @@ class AcceptedIgnored(Proposer):
 
 
 class VoterReplaced(Proposer):
-    def next_voters(self) -> tuple[VoterId, ...]:
+    def next_voters(self, members: tuple[Node, ...]) -> tuple[VoterId, ...]:
         change = self.change
         return (change.voter,) if change and change.kind == "add" else self.view.voters
 

@@ -40,6 +40,16 @@ STATES = {
     "registered-restarts": 3_984_028,
     "delayed": 55_627,
     "delayed-drift": 69_752,
+    "leave": 4_158,
+    "leave-proposer": 495_164,
+    "leave-both": 191_114,
+    "leave-rivals": 595_119,
+    "join": 37_516,
+    "join-rivals": 2_934,
+    "come-back": 775_397,
+    "crash": 354_205,
+    "crash-proved": 380_616,
+    "unleased-epochs": 25_933,
 }
 
 

@@ -1,4 +1,5 @@
-"""A proposer: makes the view of the next epoch. Any node may be one, at any time, and it stores nothing.
+"""A proposer: makes the view of the next epoch. Any node may be one, at any time, and it stores nothing. (Where all voters
+must agree it is one of them, and ends with its process or its goodbye: else it could outlive all who have agreed.)
 
 Suspicion decides *when to ask*, never *who is out*. First it polls, which binds nobody, until it knows that a change
 would come to an end; only then it prepares, and members wedge. Rules P1 to P4.
@@ -6,6 +7,7 @@ would come to an end; only then it prepares, and members wedge. Rules P1 to P4.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar, Literal
 
 import msgspec
@@ -138,7 +140,7 @@ class Proposer(msgspec.Struct, kw_only=True):
 
     def ready(self) -> bool:
         """Whether there is a reason to wedge everybody, and a majority to end it."""
-        if not self.view.is_quorum(self.polled):
+        if not self.agree(self.polled):
             return False
         unfinished = self.reports or any(m.promised for m in self.polled.values())
         wanted = self.asked or self.evictions or self.over
@@ -147,6 +149,12 @@ class Proposer(msgspec.Struct, kw_only=True):
     def newcomers(self) -> list[Node]:
         """Joiners that nobody is in the way of. Who bears the name of a member waits until that one is out."""
         return newcomers(self.view, self.joiners.values())
+
+    def agree(self, voters: Collection[VoterId]) -> bool:
+        """Whether these are enough. Where all must agree, those who have gone need not: whatever was decided before they
+        went, each of the others has accepted. (Elsewhere no vote bears the name of a process.)"""
+        gone = [node.vote for node in self.view.members if node.incarnation in self.gone]
+        return self.view.is_quorum([*voters, *gone])
 
     # P1: prepare.
 
@@ -175,7 +183,7 @@ class Proposer(msgspec.Struct, kw_only=True):
 
     def propose(self) -> None:
         """P2: with the promises of a majority, and once it is clear for each member whether it stays; one only."""
-        if self.proposal or not self.view.is_quorum(self.promises):
+        if self.proposal or not self.agree(self.promises):
             return
         if view := self.accepted_before() or self.next_view():
             self.proposal = view
@@ -207,8 +215,8 @@ class Proposer(msgspec.Struct, kw_only=True):
             self.view,
             epoch=self.epoch,
             counter=0,
-            voters=self.next_voters(),
-            homes=self.next_homes(),
+            voters=self.next_voters(members),
+            homes=self.next_homes(members),
             members=members,
             holders=self.holders(kept),
             broken=tuple(sorted(h for node in kept for h in self.reports[node.incarnation].broken)),
@@ -259,14 +267,17 @@ class Proposer(msgspec.Struct, kw_only=True):
         without = [voter for voter, promise in self.promises.items() if each not in promise.registered]
         return len(self.view.voters) - len(without) >= self.view.majority
 
-    def next_voters(self) -> tuple[VoterId, ...]:
+    def next_voters(self, members: tuple[Node, ...]) -> tuple[VoterId, ...]:
+        """P2: as they are, or one more, or one less; where all must agree, the members."""
+        if self.view.lease.endless:
+            return ordered(node.vote for node in members)
         return self.change.applied(self.view.voters) if self.change else self.view.voters
 
-    def next_homes(self) -> tuple[tuple[VoterId, str], ...]:
+    def next_homes(self, members: tuple[Node, ...]) -> tuple[tuple[VoterId, str], ...]:
         known = dict(self.view.homes)
         if self.change and self.change.home:
             known[self.change.voter] = self.change.home
-        voters = set(self.next_voters())
+        voters = set(self.next_voters(members))
         return tuple(sorted((voter, home) for voter, home in known.items() if voter in voters))
 
     def sound(self, view: View) -> bool:
@@ -306,7 +317,7 @@ class Proposer(msgspec.Struct, kw_only=True):
         if (m.epoch, m.ballot) != (self.epoch, self.ballot) or self.decision:
             return
         self.accepted.add(m.voter)
-        if self.proposal and self.view.is_quorum(self.accepted):
+        if self.proposal and self.agree(self.accepted):
             self.decision = self.proposal
             self.tell()
 

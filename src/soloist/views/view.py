@@ -5,6 +5,7 @@ Everything is about *incarnations*, never about names: 128 random bits, new at e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 
 import msgspec
@@ -35,6 +36,11 @@ class Node(msgspec.Struct, frozen=True, array_like=True, order=True):
     oldest: int = 1
     newest: int = 1
     """The versions of the protocol that it offers, from the first to the last."""
+
+    @property
+    def vote(self) -> VoterId:
+        """Under which id it votes where nobody is ever out-waited: such a vote ends with its process."""
+        return f"{self.name}#{self.incarnation}"
 
     def speaks(self, protocol: int) -> bool:
         return self.oldest <= protocol <= self.newest
@@ -109,6 +115,11 @@ class Lease(msgspec.Struct, frozen=True, array_like=True):
             )
 
     @property
+    def endless(self) -> bool:
+        """Whether there is none: nobody is ever silent, and all members vote."""
+        return self.length == math.inf
+
+    @property
     def at_member(self) -> float:
         """LM: seconds that an acknowledgement is worth, from *sending* the renewal, on the member's clock."""
         return self.length * (1 - self.drift) - self.margin
@@ -166,19 +177,21 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
     @property
     def majority(self) -> int:
-        return len(self.voters) // 2 + 1
+        """How many of the voters must agree: all of them, where nobody is ever out-waited."""
+        return len(self.voters) if self.lease.endless else len(self.voters) // 2 + 1
 
     def is_quorum(self, voters: Collection[VoterId]) -> bool:
-        """Whether these are a majority of this view's voters."""
+        """Whether these are a majority of this view's voters, or all of them, as the case may be."""
         return len(set(voters).intersection(self.voters)) >= self.majority
 
     def follows(self, older: View) -> bool:
         """Whether this may be the next view after `older`: one epoch on, and its voters one more or one less.
 
-        Never one replaced: {1, 2, 3} and {1, 2, 4} have majorities without a voter in common.
+        Never one replaced: {1, 2, 3} and {1, 2, 4} have majorities without a voter in common. Where all must agree any
+        number may change: nobody of the older view acts in it any more but those who have agreed to this one.
         """
         difference = set(self.voters) ^ set(older.voters)
-        return self.epoch == older.epoch + 1 and len(difference) <= 1
+        return self.epoch == older.epoch + 1 and (older.lease.endless or len(difference) <= 1)
 
 
 class Ballot(msgspec.Struct, frozen=True, array_like=True, order=True):

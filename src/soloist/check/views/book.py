@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from soloist.check.views.parts import Slot, World, frozen, is_void, no_echo, plain_voter
-from soloist.check.views.setting import Kit, Setting
+from soloist.check.views.setting import Kit, Setting, node_called
 from soloist.check.views.site import LOCK, Site, Token
 from soloist.core import Message
-from soloist.views import Breaking, Effect, Holder, Node, Proposer, Registration, Send, View, Voter, fence
+from soloist.views import Breaking, Effect, Holder, Proposer, Registration, Send, View, Voter, fence
 from soloist.views.messages import Break, Dead, Decided, Fetch, Poll, Polled, Prepare, Report, Stored
 
 HOLDS = 0b111
@@ -92,17 +92,33 @@ class Book:
             for voter in range(self.n_voters)
             if self.whole and (renewing is None or self.names[site] in renewing)
         ]
+        self.owners = self._owners()
         self.quiet = setting.rivals and setting.epochs == 2
         """Whether no decision is heard: where it is about one epoch only, that leaves more votes to go wrong."""
         self.eager = setting.renewals == "none" and setting.tries == 1
         """Whether a proposer decides as soon as it can: where it has but one try and nothing is renewed, nobody can
         tell the difference, for a decision is not heard before it is received."""
 
+    def _owners(self) -> dict[int, int]:
+        """The sites that voters and proposers end with, where there is no lease."""
+        setting, found = self.setting, {}
+        if setting.lease.endless:
+            votes = [*range(self.n_voters)]
+            found = dict(zip(votes, self.sites, strict=True))
+            if not setting.outlives:
+                found |= {slot: self.place[self.names[slot].partition(".")[2]] for slot in self.slots}
+        return found
+
+    def ended(self, state: int, place: int) -> bool:
+        """Whether this voter or proposer has ended with its member."""
+        site = self.part(state, self.owners[place])
+        return bool(site.crashed or site.member.ended)
+
     @cached_property
     def first(self) -> View:
         """The view that all begin with."""
         setting = self.setting
-        members = tuple(Node(name, name) for name in setting.members)
+        members = tuple(map(node_called, setting.members))
         return View(epoch=1, voters=setting.voters, members=members, lease=setting.lease)
 
     @cached_property

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 
 from soloist.check.views.book import FIELD, HOLDS, Move, bits
 from soloist.check.views.parts import Slot, World, copied, is_void
-from soloist.check.views.setting import Kit, Setting
+from soloist.check.views.setting import Kit, Setting, node_called
 from soloist.check.views.site import LOCK, Site, Token
 from soloist.check.views.site_moves import SiteMoves
 from soloist.check.views.slot_moves import SlotMoves
 from soloist.check.views.voter_moves import VoterMoves
 from soloist.check.views.words import describe
 from soloist.check.views.world_moves import WorldMoves, is_over
-from soloist.views import Holder, Node, VoteFile, Voter, fence
+from soloist.views import Holder, VoteFile, Voter, fence
 from soloist.views.messages import Decided
 from soloist.views.voter import Heard
 
@@ -42,10 +42,11 @@ class Model(VoterMoves, SiteMoves, SlotMoves, WorldMoves):
         for name in setting.spare_voters:
             state += self.value(self.place[name], self.kit.voter(file=VoteFile(cluster="c", voter=name)))
         for number, name in enumerate((*setting.members, *setting.joiners)):
-            member = self.kit.member(node=Node(name, name))
+            member = self.kit.member(node=node_called(name))
             if name in setting.members:
                 member.view = view
-                member.worth = dict.fromkeys(setting.voters, view.lease.at_member)
+                if not view.lease.endless:
+                    member.worth = dict.fromkeys(setting.voters, view.lease.at_member)
             site = self.kit.site(
                 member=member, left=setting.entries[number], fresh=False, delay=setting.delay
             )
@@ -82,6 +83,8 @@ class Model(VoterMoves, SiteMoves, SlotMoves, WorldMoves):
         pool = state >> self.pool
         world = state >> self.shifts[self.world] & FIELD
         for place in range(self.world):
+            if place in self.owners and self.ended(state, place):
+                continue
             for difference, sends, keeps, wish, _ in self._local(place, state, pool):
                 if wish is None:
                     found.append(state + difference & keeps | sends)
@@ -113,6 +116,8 @@ class Model(VoterMoves, SiteMoves, SlotMoves, WorldMoves):
     def _decided(self, state: int) -> int | None:
         """The state after a decision, if a proposer can decide."""
         for place in self.slots:
+            if place in self.owners and self.ended(state, place):
+                continue
             for move in self._local(place, state, state >> self.pool):
                 if move.world and move.world[0] == "decided":
                     change = self._wish(self.number(state, self.world), self._carried(state, move.world))
@@ -124,6 +129,8 @@ class Model(VoterMoves, SiteMoves, SlotMoves, WorldMoves):
         """Like `targets`, each step with its words."""
         pool, world = state >> self.pool, self.number(state, self.world)
         for place in range(self.world):
+            if place in self.owners and self.ended(state, place):
+                continue
             for move in self._work_out(place, self.number(state, place), pool & self.mail[place]):
                 wish = move.world and self._carried(state, move.world)
                 change = 0 if wish is None else self._wish(world, wish)

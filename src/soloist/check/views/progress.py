@@ -33,6 +33,7 @@ class Calm:
         self.voters: dict[str, Voter] = {p.file.voter: p for p in parts if isinstance(p, Voter)}
         self.sites: dict[str, Site] = {p.member.me: p for p in parts if isinstance(p, Site) and not p.crashed}
         self.letters = model.pooled(state)
+        self.stuck = self.waits_for_ever(model, state)
         self.dead = [letter for letter in self.letters if isinstance(letter.message, Dead)]
         self.proposer: Proposer | None = None
         self.age = 0
@@ -46,9 +47,14 @@ class Calm:
             kit, node = self.model.kit, Node(site.member.node.name, name + "'")
             self.sites[node.incarnation] = kit.site(member=kit.member(node=node), delay=site.delay)
 
+    def waits_for_ever(self, model: Model, state: int) -> bool:
+        """Whether somebody has crashed whom all wait for: there is neither a proof nor a lease."""
+        crashed = any(model.part(state, place).crashed for place in model.sites)
+        return crashed and model.setting.lease.endless and not model.setting.proof
+
     def nobody(self) -> bool:
         """Whether there is nobody who could get in."""
-        return not any(site.acts and not site.member.leaving for site in self.sites.values())
+        return self.stuck or not any(site.acts and not site.member.leaving for site in self.sites.values())
 
     def somebody_enters(self) -> bool:
         for turn in range(ROUNDS):
@@ -136,7 +142,7 @@ class Calm:
 
     def receive(self, letter: Letter) -> None:
         to, sender, message = letter
-        if voter := self.voters.get(to):
+        if (voter := self.voters.get(to)) and not self.has_ended(to):
             voter.receive(sender, message, 0)
             effects, voter.out = voter.out, []
             self.collect(to, effects)
@@ -147,6 +153,11 @@ class Calm:
             self.collect(to, site.follow())
             if site.member.ended:
                 self.start_again(to)
+
+    def has_ended(self, voter: str) -> bool:
+        """Where there is no lease a voter ends with its member."""
+        site = self.sites.get(voter.partition("#")[2])
+        return self.model.setting.lease.endless and (site is None or site.member.ended)
 
     def hear(self, site: Site, sender: str, message: Any) -> None:
         if site.hung:

@@ -7,9 +7,14 @@ from typing import Literal
 import msgspec
 
 from soloist.check.views.site import Site
-from soloist.views import Breaking, Lease, Member, Proposer, Voter, VoterChange
+from soloist.views import Breaking, Lease, Member, Node, Proposer, Voter, VoterChange
 
 THREE = ("1", "2", "3")
+
+
+def node_called(name: str) -> Node:
+    """A member: a and a' are two processes of one name."""
+    return Node(name.rstrip("'"), name)
 
 
 class Kit(msgspec.Struct, frozen=True):
@@ -49,6 +54,9 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     renewing: tuple[str, ...] | None = None
     """Who renews; the others were heard once, at the start. None: everybody."""
     proposers: tuple[str, ...] = ("p",)
+    """Where there is no lease each is part of a member, and ends with it: `p.a` of a."""
+    outlives: bool = False
+    """Whether proposers go on when their members have ended: they must not."""
     tries: int = 9
     """Of each proposer for one epoch."""
     ballots: int = 1

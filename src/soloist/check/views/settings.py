@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from soloist.check.views.registered import REGISTERED
 from soloist.check.views.setting import THREE, Setting
+from soloist.check.views.unleased import UNLEASED
 from soloist.core import unknown
 from soloist.views import Lease, VoterChange
 
@@ -326,4 +327,5 @@ ALL = (
         entries=(0,),
     ),
     *REGISTERED,
+    *UNLEASED,
 )

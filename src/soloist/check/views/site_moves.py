@@ -74,7 +74,7 @@ class SiteMoves(Book):
         if not site.member.leaving:
             after.member.leave()
             yield self._site_move(place, site, after, f"{name} begins to leave")
-        elif after.member.farewell():
+        elif after.member.farewell(tuple(self.names[slot] for slot in self.slots if slot in self.owners)):
             yield self._site_move(place, site, after, f"{name} says BYE")
 
     def _crash(self, place: int, site: Site) -> Move:

@@ -7,8 +7,9 @@ from typing import Any
 
 from soloist.check.views.book import Book, Move, bits
 from soloist.check.views.parts import Slot, copied, frozen
+from soloist.check.views.setting import node_called
 from soloist.check.views.words import view_words
-from soloist.views import Ballot, Node, Proposer, Send
+from soloist.views import Ballot, Proposer, Send
 from soloist.views.messages import Decided
 
 
@@ -28,7 +29,7 @@ class SlotMoves(Book):
             asked=True,
             change=self.setting.changes.get(after.base.epoch + 1),
             evictions=set(self.breaking.evictions if slot.id in self.setting.breakers else ()),
-            joiners={name: Node(name, name) for name in self.setting.known if name not in members},
+            joiners={name: node_called(name) for name in self.setting.known if name not in members},
         )
         after.proposer.prepare()
         words = f"{slot.id} prepares epoch {after.proposer.epoch} at ballot {after.tries}"

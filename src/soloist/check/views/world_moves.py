@@ -93,11 +93,13 @@ class WorldMoves(Book):
     def _carried(self, state: int, wish: tuple[Any, ...]) -> tuple[Any, ...]:
         """A decision that forgets a hold that is good, somewhere, now: two would hold before long.
 
-        Or after which it is said that a lock was broken, while somebody still holds it.
+        It cannot forget those of members that have begun that view already, as another has decided it before. Or after
+        which it is said that a lock was broken, while somebody still holds it.
         """
         if wish[0] != "decided":
             return wish
         good = [site for site in (self.part(state, place) for place in self.sites) if site.good()]
+        good = [site for site in good if site.member.epoch < wish[1].epoch]
         holds = {hold for site in good for hold in site.member.holds.values()}
         if not holds.issubset(wish[1].holders):
             return ("forgotten",)

@@ -1,7 +1,6 @@
 """The loop's side of membership: what a node with leases does about whom it meets, and from view to view.
 
-The `Council` decides, in a thread; here its decisions are carried out. Callers that have no view to wait in wait here, and
-so does what peers say of a view that is not here yet.
+The `Council` decides, in a thread; here its decisions are carried out.
 """
 
 from __future__ import annotations
@@ -14,15 +13,14 @@ from contextlib import suppress
 
 import msgspec
 
-from soloist.net.cards import algorithms_of, bound, check_view
+from soloist.net.cards import algorithms_of
 from soloist.net.engine.switchboard import Switchboard
-from soloist.net.errors import ConfigMismatch, NoQuorum
+from soloist.net.errors import NoQuorum
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Welcome, Who, incarnation
 from soloist.net.link.transport import Transport
-from soloist.net.link.wire import Envelope, encode
+from soloist.net.link.wire import encode
 from soloist.net.losses import LEASE_OVER
-from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Birth
 from soloist.net.member.breaks import BROKEN, Breaks
 from soloist.net.member.chronicle import of_names
@@ -32,20 +30,19 @@ from soloist.net.member.council import Council
 from soloist.net.member.deaths import Deaths
 from soloist.net.member.origin import DataDirectory, epoch_of
 from soloist.net.member.roster import Roster, addresses_of
+from soloist.net.member.succession import Succession
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
 from soloist.net.telemetry.observer import tell
-from soloist.views import Algorithm, Holder, Lease, Node, View
+from soloist.views import Algorithm, Holder, Lease, View
 
 log = logging.getLogger("soloist.net")
 
 LOOK_SECONDS = 1.0
 """How often is looked whether each link has a connection for renewals beside it."""
-MOST_MAIL = 100_000
-"""Messages that are kept for a view that is not here yet."""
 
 
-class Membership(Beginning):
+class Membership(Succession):
     """The `Meeting` and `Lobby` of a node that survives crashes, its own and those of others."""
 
     renews = True
@@ -106,17 +103,11 @@ class Membership(Beginning):
         council, table = self.council, board.table
         table.crowded = lambda: council.do(lambda: council.tell_voters(of_names(table.epoch)))
 
-    def _as_member(self, who: Who) -> Node:
-        """What views say of this node."""
-        address = self.roster.told.address
-        return Node(who.node, who.incarnation, address, who.versions.oldest, who.versions.newest)
-
     def convene(self, who: Who, votes: Votes, clock: Clock, previous: str) -> Council:
         """Whoever decides."""
-        return Council(self._as_member(who), votes, clock, self, previous)
+        return Council(self.as_member(who), votes, clock, self, previous)
 
     def run(self, algorithms: tuple[Algorithm, ...]) -> None:
-        """What the views that we make are to run; nothing: as before."""
         self.council.canvass.algorithms = algorithms
 
     def start(self) -> None:
@@ -160,11 +151,6 @@ class Membership(Beginning):
                 self.birth.unbind()
                 self.failure = ""
             super().met(theirs)
-
-    def trouble(self, peer: str, why: str, mismatch: bool) -> None:
-        """Of one who wants to join, and cannot, callers here need not hear."""
-        if self.roster.concerns(peer):
-            super().trouble(peer, why, mismatch)
 
     def pulse(
         self, theirs: Who, sock: socket.socket, unread: bytes, dialled: bool, cipher: Cipher | None = None
@@ -231,68 +217,14 @@ class Membership(Beginning):
 
     # In the loop.
 
-    def _learn(self, view: View) -> None:
-        """There is a view, so this is no beginning."""
-        if self.ended or not self.roster.learn(view):
-            return
-        self.who = msgspec.structs.replace(self.who, epoch=max(view.epoch, self.who.epoch))
-        self.joining = not self.open
-        if self.roster.told.voter_only:
-            self.who = bound(self.who, view)  # so that it lets in nobody whom all members would refuse
-            self.run(())
-            self.board.look_on(view)
-            self._forget()
-
-    def _forget(self, *left: str) -> None:
-        if not self.ended and (self.open or self.roster.told.voter_only):
-            for name in self.roster.forget(*left):
-                self.troubles.pop(name, None)
-
-    def _activate(self, view: View) -> None:
-        if self.ended or view.epoch <= self.board.table.epoch:
-            return
-        if not self._fits(view):
-            return
-        self.who = msgspec.structs.replace(bound(self.who, view), epoch=view.epoch)
-        self.run(algorithms_of(self.who))
-        callers, mail = self.end()
-        now = [(peer, envelope) for peer, envelope in mail if envelope.epoch == view.epoch]
-        self.mail = [(peer, envelope) for peer, envelope in mail if envelope.epoch > view.epoch]
-        self._learn(view)
-        self.joining = False
-        self.transport.expect(
-            {node.name: node.incarnation for node in view.members if node.name != self.who.node}
-        )
+    def entering(self, view: View) -> None:
         self.testament.tell(self._addresses_of_voters(view))
-        self._forget()
-        self._sort_out(view)  # before the mail that was kept is heard
-        self.board.activate(view, callers, now)
-
-    def _fits(self, view: View) -> bool:
-        """Whether the locks of that view are run by what we were told to run them by; if not, callers are told."""
-        try:
-            check_view(self.who, view)
-        except ConfigMismatch as error:
-            log.error("%s: %s", self.who.node, error)
-            self.open = False
-            super().trouble("epoch " + str(view.epoch), str(error), mismatch=True)
-            return False
-        return True
 
     def _addresses_of_voters(self, view: View) -> list[str]:
         """But our own. A voter's id begins with the name of its node."""
         names = {voter.rpartition("#")[0] for voter in view.voters} - {self.who.node}
         known = addresses_of(view)
         return [where for name in sorted(names) if (where := known.get(name))]
-
-    def _sort_out(self, view: View) -> None:
-        """M6: mail counts only from the incarnations that the view names."""
-        members = {node.name: node.incarnation for node in view.members}
-        self.board.outsiders = {
-            peer
-            for peer in self.transport.connected()
-            if self.transport.incarnation(peer) != members.get(peer)
-        }
 
     def _go_on(self) -> None:
         self.starved = ""
@@ -315,15 +247,12 @@ class Membership(Beginning):
             with suppress(OSError):  # then its next start proves nothing, and the lease decides
                 self.data.become(self.who.incarnation)
         self.birth = Birth(self.who.node, self.who.members, self.birth.met[self.who.node])
-        self.council.become(self._as_member(self.who))
+        self.council.become(self.as_member(self.who))
         self.roster.look_for_all()
         self.transport.begin_again()
 
-    def keep(self, peer: str, envelope: Envelope) -> None:
-        """M6: of a later epoch; it is delivered once that has begun."""
-        if len(self.mail) < MOST_MAIL:
-            self.mail.append((peer, msgspec.structs.replace(envelope, body=envelope.body.copy())))
-            self.council.fetch()
+    def fetch(self) -> None:
+        self.council.fetch()
 
     def why(self) -> str:
         """And what keeps this node from voting: others may have to wait for that some day."""

@@ -42,7 +42,7 @@ class EtcdMembership(Membership):
         self.joining = True
 
     def convene(self, who: Who, votes: object, clock: Clock, previous: str) -> Council:
-        return EtcdCouncil(self._as_member(who), who.cluster, self.etcd, self.lease, clock, self, previous)
+        return EtcdCouncil(self.as_member(who), who.cluster, self.etcd, self.lease, clock, self, previous)
 
     def run(self, algorithms: tuple[Algorithm, ...]) -> None:
         self.council.chair.algorithms = algorithms

@@ -37,7 +37,8 @@ reproduce: venv  ## what a paper claims, measured again: make reproduce PAPER=su
 proved: venv  ## which code the declarations of the algorithms have been proved for
 	$(BIN)/pytest -q tests/check/test_proved.py --rewrite
 
-pages: venv  ## the pages that come from the code: algorithms, errata, picture
+pages: venv  ## what comes from the code: the pages of algorithms and errata, the picture, the catalogue's list
+	$(BIN)/python -c 'from soloist.cli.catalogue import write; write()'
 	$(BIN)/python docs/generate.py
 
 pictures: venv  ## the page of a run in light and dark, a puzzle and the dashboard, as pictures for the docs; needs Chromium

@@ -5,7 +5,7 @@ BIN := .venv/bin
 USABLE := .venv/.usable
 READY := .venv/.ready
 
-.PHONY: demo test soak lint bench reproduce proved docs pages pictures venv clean
+.PHONY: demo test soak wheel-test lint bench reproduce proved docs pages pictures venv clean
 
 demo: $(USABLE)  ## five processes, a lock, a semaphore, a witness; then a holder is killed
 	$(BIN)/soloist demo
@@ -16,6 +16,9 @@ test: venv  ## all tests
 
 soak: venv  ## the largest configurations, an hour of load, ten minutes of nemesis (SOLOIST_NEMESIS_MINUTES)
 	$(BIN)/pytest -q -m soak
+
+wheel-test:  ## the wheel and the sdist, and the wheel in an empty environment of each Python that is here
+	.ci/wheel 3.11 3.12 3.13
 
 lint: venv  ## style and types
 	$(BIN)/ruff check .

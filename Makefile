@@ -5,7 +5,7 @@ BIN := .venv/bin
 USABLE := .venv/.usable
 READY := .venv/.ready
 
-.PHONY: demo test soak wheel-test lint bench reproduce proved docs pages pictures venv clean
+.PHONY: demo test mine soak wheel-test lint bench reproduce proved docs pages stages pictures venv clean
 
 demo: $(USABLE)  ## five processes, a lock, a semaphore, a witness; then a holder is killed
 	$(BIN)/soloist demo
@@ -13,6 +13,9 @@ demo: $(USABLE)  ## five processes, a lock, a semaphore, a witness; then a holde
 # One more than there are processors: many tests wait for other processes.
 test: venv  ## all tests
 	$(BIN)/pytest -q -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)') --dist worksteal --durations=10
+
+mine: venv  ## the tests about one algorithm: make mine NAME=raymond-tree
+	$(BIN)/pytest -q -k '$(NAME)'
 
 soak: venv  ## the largest configurations, an hour of load, ten minutes of nemesis (SOLOIST_NEMESIS_MINUTES)
 	$(BIN)/pytest -q -m soak
@@ -44,12 +47,15 @@ pages: venv  ## what comes from the code: the pages of algorithms and errata, th
 	$(BIN)/python -c 'from soloist.cli.catalogue import write; write()'
 	$(BIN)/python docs/generate.py
 
+stages: venv  ## the stage of every algorithm, as the picture of its page; needs Chromium
+	$(BIN)/python docs/stages.py
+
 pictures: venv  ## the page of a run in light and dark, a puzzle and the dashboard, as pictures for the docs; needs Chromium
 	$(BIN)/python docs/pictures.py
 	SOLOIST_PICTURE=docs/watch-dashboard.png $(BIN)/pytest -q tests/watch/test_dashboard.py
 
-docs: venv  ## the documentation site, into site/
-	$(BIN)/mkdocs build --strict
+docs: venv  ## the documentation site, into site/; a warning is an error
+	$(BIN)/sphinx-build -q -W --keep-going -E -b html -d build/docs docs site
 
 venv: $(READY)
 

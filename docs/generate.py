@@ -4,6 +4,7 @@
     python docs/generate.py lamport  the page of one algorithm
     python docs/generate.py assumptions  what they need: minutes
     soloist check views --all --json > views.json && python docs/generate.py views views.json
+    python docs/generate.py index    the list of all algorithms, which is the navigation, too
     python docs/generate.py watch    the errata to look at, from the runs that are on the pages
 
 Everything is deterministic: the same code writes the same bytes, and a test says where a page is out of date.
@@ -16,8 +17,11 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from stages import caption
 
 from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, find_any
 from soloist.algorithms.printed import (
@@ -81,6 +85,7 @@ def page(card: Card) -> str:
         f"# {card.title}",
         f"`{card.name}`: {idea.split(': ', 1)[-1]}",
         f"*{card.paper}.* Rules as in: {card.section}.",
+        picture(card),
         facts(card),
         "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
         "## Measured\n\n" + figures(card),
@@ -88,15 +93,27 @@ def page(card: Card) -> str:
     ]
     if errata := [e for e in (*ERRATA, *EXAMPLES, *SLIPS) if e.algorithm == card.name]:
         links = "\n".join(f"- [{e.code}](../errata.md#{anchor(e)}): {e.text}" for e in errata)
-        parts.insert(5, "## Errata\n\nWhat is printed elsewhere, and fails:\n\n" + links)
+        parts.insert(6, "## Errata\n\nWhat is printed elsewhere, and fails:\n\n" + links)
     return "\n\n".join(parts) + "\n"
+
+
+def links(card: Card) -> str:
+    if card.channels_of_one == "any" != card.channels:
+        return "FIFO; any order where K = 1"
+    return "FIFO" if card.channels == "fifo" else "any order"
+
+
+def picture(card: Card) -> str:
+    """Its stage, which `make stages` draws, and what is to be seen there."""
+    told = caption(card.name)
+    return f"![{told}](../stages/{card.name}.svg)\n\nOn the [stage](../page.md) of a run: {told}."
 
 
 def facts(card: Card) -> str:
     rows = {
         "family": card.family,
         "inside together": "one" if card.capacity == "1" else "K",
-        "links": "FIFO" if card.channels == "fifo" else "any order",
+        "links": links(card),
         "structure": card.structure,
         "failures tolerated": card.tolerates,
         "messages per entry, at most": card.bound.text,
@@ -105,9 +122,14 @@ def facts(card: Card) -> str:
         else "unbounded: it sends messages even when nobody asks",
         "at heavy load": card.heavy.text if card.heavy else "see below",
         "order of entries": card.fairness,
-        **{f"option `{option.name}`": option.help.replace("|", "\\|") for option in card.options},
+        **{f"option `{option.name}`": option.help for option in card.options},
     }
-    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+    return "| | |\n|---|---|\n" + "\n".join(f"| {name} | {cell(value)} |" for name, value in rows.items())
+
+
+def cell(text: str) -> str:
+    """A text in a table, in which a bar would end the cell."""
+    return text.replace("|", "\\|")
 
 
 def figures(card: Card) -> str:
@@ -120,7 +142,7 @@ def figures(card: Card) -> str:
     ]
     for n in SIZES:
         size = card.size(n, k)
-        network = Network(Constant(0.001), fifo=card.channels == "fifo")
+        network = Network(Constant(0.001), fifo=card.links(k) == "fifo")
         heavy = simulate(Experiment(card.name, n, k, workload=Saturated(), network=network, entries=1000))
         if card.light:
             light = simulate(
@@ -144,8 +166,18 @@ def figures(card: Card) -> str:
 Entry = Erratum | Example | Slip
 
 
+def heading(erratum: Entry) -> str:
+    return f"### {erratum.algorithm} {erratum.code}"
+
+
 def anchor(erratum: Entry) -> str:
+    """Where its heading is linked to: as GitHub and MyST make an anchor of it."""
     return f"{erratum.algorithm}-{erratum.code}".lower()
+
+
+def told_of(erratum: Entry, page: str) -> str:
+    """What a page says under the heading of an erratum."""
+    return page.partition(f"{heading(erratum)}\n")[2].partition("\n### ")[0]
 
 
 RUNS = {
@@ -159,7 +191,7 @@ RUNS = {
 def entry(each: Entry, shown: str) -> str:
     what = "What it says" if isinstance(each, Example | Slip) or each.run == "not said" else "What is printed"
     return (
-        f"### {each.algorithm} {each.code} {{ #{anchor(each)} }}\n\n"
+        f"{heading(each)}\n\n"
         f"**Against** {each.text}.\n\n"
         f"**{what}**: {each.says}\n\n{shown}"
         f"**Repair**: {each.repair}\n"
@@ -209,19 +241,17 @@ def watch_pages() -> dict[str, str]:
         if not isinstance(each, Erratum):
             continue
         page = DOCS / (f"recovery/{each.algorithm}.md" if each.algorithm in RECOVERY else "errata.md")
-        told = page.read_text().partition(f"{{ #{anchor(each)} }}")[2].partition("\n### ")[0]
-        if found := SHOWN.search(told):
+        if found := SHOWN.search(told_of(each, page.read_text())):
             pages[f"{anchor(each)}.html"] = html(watched(each, *found.groups()), shared=True)
     return pages
 
 
 def puzzle_runs() -> str:
     """The best runs that are known of errata, for `soloist watch`: those on the page of the errata."""
-    told = (DOCS / "errata.md").read_text()
+    page = (DOCS / "errata.md").read_text()
     runs = {}
     for each in (*ERRATA, *NOTES):
-        here = told.partition(f"{{ #{anchor(each)} }}")[2].partition("\n### ")[0]
-        if isinstance(each, Erratum) and (found := SHOWN.search(here)):
+        if isinstance(each, Erratum) and (found := SHOWN.search(told_of(each, page))):
             runs[f"{each.algorithm} {each.code}"] = COMMAND.findall(found[4])
     return json.dumps(runs, indent=1) + "\n"
 
@@ -290,10 +320,10 @@ def errata_page() -> str:
         "one of the printed text, too. Other entries are sentences that a run of the repaired algorithm contradicts, and slips of the pen. "
         "`soloist check NAME --printed` checks a text with all its errors. [Notes](#notes) at the end are about what the texts do not say.\n\n"
         "Sites are numbered from 0. *The survey* is the survey of 21 algorithms of 1993. "
-        "Where an original paper was not at hand, the entry says so: the claim is then against the text named, and no other.\n"
+        "Where an original paper was not at hand, the entry says so: the claim is then against the text named, and no other.\n\n## Errors\n"
     )
     every = sorted((*ERRATA, *EXAMPLES, *SLIPS), key=lambda each: each.algorithm)
-    notes = "## Notes { #notes }\n\nNot errors, but gaps: what the texts do not say, and what comes of it where something does.\n"
+    notes = "## Notes\n\nNot errors, but gaps: what the texts do not say, and what comes of it where something does.\n"
     return "\n".join([intro, *map(described, every), notes, *map(described, NOTES)])
 
 
@@ -313,6 +343,7 @@ def recovery_page(card: Card) -> str:
         f"`{card.name}`: {idea.split(': ', 1)[-1]}",
         f"*{card.paper}.* Rules as in: {card.section}. For `simulate`, `compare` and `check`; [locks](../locks.md) recover by "
         "[views](../views.md) instead.",
+        picture(card),
         facts(card),
         "## Names and notes\n\n```text\n" + rest.strip() + "\n```",
         "## With a crash\n\n" + crash_figures(card),
@@ -396,6 +427,38 @@ ROOMS = {
     "variants": VARIANTS,
 }
 """Where the pages of algorithms are."""
+
+
+FAMILIES: dict[str, Callable[[Card], bool]] = {
+    "With a token": lambda card: card.family == "token" and card.capacity == "1",
+    "With permissions": lambda card: card.family == "permission" and card.capacity == "1",
+    "For K entries": lambda card: card.capacity == "K",
+}
+
+
+def algorithms_page() -> str:
+    """All algorithms, by family, with what their cards promise: also the navigation of their pages."""
+    parts = [
+        "# Algorithms\n\nEach has a page with its assumptions, its bound, measured figures, a run step by step and, where what is printed fails, its "
+        "[errata](errata.md). *At most* is messages per entry. [What they need](assumptions.md) drops each assumption in turn."
+    ]
+    groups = {
+        title: ("algorithms", filter(belongs, CATALOGUE.values())) for title, belongs in FAMILIES.items()
+    }
+    groups |= {
+        "With recovery": ("recovery", RECOVERY.values()),
+        "Variants": ("variants", VARIANTS.values()),
+    }
+    for title, (room, found) in groups.items():
+        cards = sorted(found, key=lambda card: card.title)
+        rows = [
+            f"| [{c.title}]({room}/{c.name}.md) | `{c.name}` | {cell(c.bound.text)} | {c.fairness} |"
+            for c in cards
+        ]
+        table = "\n".join(["| | name | at most | order of entries |", "|---|---|---|---|", *rows])
+        pages = "\n".join(f"{room}/{card.name}" for card in cards)
+        parts.append(f"## {title}\n\n{table}\n\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n{pages}\n```")
+    return "\n\n".join(parts) + "\n"
 
 
 def assumptions_page() -> str:
@@ -489,6 +552,10 @@ def write(names: list[str]) -> None:
         print("docs/assumptions.md")
         (DOCS / "assumptions.md").write_text(assumptions_page())
         return
+    if names == ["index"]:
+        print("docs/algorithms.md")
+        (DOCS / "algorithms.md").write_text(algorithms_page())
+        return
     if names == ["watch"]:
         (DOCS / "watch").mkdir(exist_ok=True)
         for name, text in watch_pages().items():
@@ -505,6 +572,7 @@ def write(names: list[str]) -> None:
     if not names:
         print("docs/errata.md")
         (DOCS / "errata.md").write_text(errata_page())
+        write(["index"])
         write(["watch"])
         write(["assumptions"])
         main([*PICTURE, "--picture", str(DOCS / "comparison.svg")])

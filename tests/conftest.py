@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 import uuid
+from collections.abc import Iterator
 
 import pytest
 
@@ -30,3 +32,14 @@ def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """Nodes that are not told where to keep their data do so where no other test finds it, nor the user."""
     monkeypatch.delenv("STATE_DIRECTORY", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state" / uuid.uuid4().hex))
+
+
+@pytest.fixture(autouse=True)
+def nothing_loaded() -> Iterator[None]:
+    """A file that one test has loaded does not keep the name on its card from another test's."""
+    yield
+    if own := sys.modules.get("soloist.algorithms._own"):
+        own.loaded.clear()
+        own.installed.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("own_")]:
+        del sys.modules[name]

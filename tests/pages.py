@@ -11,6 +11,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def load() -> ModuleType:
+    sys.path.insert(0, str(DOCS))  # as for a script, which finds its neighbours
     spec = importlib.util.spec_from_file_location("generate_pages", DOCS / "generate.py")
     assert spec
     assert spec.loader
@@ -21,3 +22,4 @@ def load() -> ModuleType:
 
 
 generate = load()
+stages: ModuleType = sys.modules["stages"]

@@ -64,6 +64,12 @@ def test_no_algorithm_is_loaded_before_it_is_wanted() -> None:
     assert algorithms(loaded("from soloist.algorithms import find; find('naimi-trehel')")) == {"naimi_trehel"}
 
 
+def test_what_a_node_needs_later_is_loaded_later() -> None:
+    """What decides on membership, when a node with a lease starts; what carries holds over, when a view changes."""
+    late = {"soloist.net.member.membership", "soloist.net.member.parcel", "soloist.views.carry"}
+    assert loaded("from soloist import Node, SyncNode") & late == set()
+
+
 def command(line: str) -> set[str]:
     return loaded(
         "import contextlib, io; from soloist.cli import main\n"

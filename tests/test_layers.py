@@ -14,18 +14,20 @@ SOURCE = Path(__file__).parents[1] / "src" / "soloist"
 IMPORTS = {
     "core": set(),
     "children": set(),
+    "own": {"core"},
     "structures": {"core"},
-    "algorithms": {"core", "structures"},
+    "algorithms": {"core", "structures", "own"},
     "durations": {"core"},
     "history": {"core"},
     "sim": {"core", "children", "algorithms", "durations"},
     "views": {"core", "algorithms"},
     "check": {"core", "algorithms", "views"},
-    "net": {"core", "algorithms", "views"},
+    "net": {"core", "algorithms", "own", "views"},
     "testing": {"core", "children", "net", "views"},
     "demo": {"core", "algorithms", "testing"},
     "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check", "views"},
     "watch": {"core", "algorithms", "sim", "check", "views", "net"},
+    "course": {"core", "algorithms", "check", "sim"},
     "bench": {"core", "algorithms", "sim", "check", "net", "testing", "watch"},
     "cli": {
         "core",
@@ -40,6 +42,8 @@ IMPORTS = {
         "bench",
         "lab",
         "watch",
+        "course",
+        "own",
     },
 }
 """What each layer imports: no more, and no less."""

@@ -7,11 +7,13 @@ import gzip
 import json
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, find, find_any
-from tests.pages import DOCS, generate
+from soloist.testing import browser as browsers
+from tests.pages import DOCS, generate, stages
 from tests.views.test_settings import STATES
 
 
@@ -37,6 +39,25 @@ def test_there_is_no_page_too_many() -> None:
     assert {path.stem for path in (DOCS / "variants").glob("*.md")} == set(VARIANTS)
     assert {path.stem for path in (DOCS / "recovery").glob("*.md")} == set(RECOVERY)
     assert {path.stem for path in (DOCS / "algorithms").glob("*.md")} == set(CATALOGUE)
+
+
+def test_every_algorithm_has_its_picture_and_no_other_is_there() -> None:
+    """Also where there is no browser: what its alternative text says is what is to be seen there today."""
+    written = {path.stem: path.read_text() for path in (DOCS / "stages").glob("*.svg")}
+    assert written.keys() == {*CATALOGUE, *RECOVERY, *VARIANTS}, "out of date: make stages"
+    for name, picture in written.items():
+        told = ElementTree.fromstring(picture).get("aria-label") or ""
+        assert told.endswith(f": {stages.caption(name)}"), f"out of date: python docs/stages.py {name}"
+
+
+def test_the_pictures_are_what_the_page_draws() -> None:
+    if lacking := browsers.missing():
+        pytest.skip(f"NOT RUN: needs a browser ({lacking})")
+    with browsers.browser() as started:
+        page = stages.opened(started)
+        for name in (*CATALOGUE, *RECOVERY, *VARIANTS):
+            picture = (DOCS / "stages" / f"{name}.svg").read_text()
+            assert picture == stages.drawn(page, name), f"out of date: python docs/stages.py {name}"
 
 
 def test_the_tables_of_views_say_what_the_tests_know() -> None:

@@ -1016,13 +1016,19 @@ class Game {
     return { branch: this.play.branch, at: this.at };
   }
 
-  /** One call at a time; what goes wrong is said, and changes nothing. */
+  /** One call at a time; what goes wrong is said, and changes nothing. A click does not get lost in a mere look: it waits for its answer. */
   async ask(name, body) {
-    if (this.busy) return null;
+    while (this.looking && name !== "state") await this.looking;
+    if (this.busy) {
+      if (name !== "state") fill(this.said, "One thing at a time: the answer to the last click is on its way.");
+      return null;
+    }
     this.busy = true;
     this.element.setAttribute("aria-busy", "true");
     try {
-      const answer = await this.call(name, body);
+      const asked = this.call(name, body);
+      if (name === "state") this.looking = asked.catch(() => null);
+      const answer = await asked;
       if (name !== "state") fill(this.said, answer.text || "");
       return answer;
     } catch (error) {
@@ -1030,6 +1036,7 @@ class Game {
       return null;
     } finally {
       this.busy = false;
+      if (name === "state") this.looking = null;
       this.element.removeAttribute("aria-busy");
       this.player.touch();
     }
@@ -1115,6 +1122,10 @@ class Game {
   look() {
     this.pending = setTimeout(async () => {
       const { at } = this;
+      if (this.busy) {
+        this.askedAt = null; // asked again, once the other answer is there
+        return;
+      }
       const answer = await this.ask("state", this.body);
       if (!answer) return;
       this.play = answer.play;
@@ -1147,7 +1158,11 @@ class Game {
     return false;
   }
 
+  /** Only where something has changed: a list that is open would be shut. */
   drawPuzzle(puzzle) {
+    const told = JSON.stringify(puzzle ?? null);
+    if (told === this.told) return;
+    this.told = told;
     const { puzzles = [] } = this.play;
     const choice = puzzles.length ? el("select", { "aria-label": "Beat the paper: choose a puzzle", onchange: (event) => event.target.value && this.begin({ puzzle: event.target.value }) },
       el("option", { value: "" }, "Beat the paper …"), ...puzzles.map(({ id, title, best }) => el("option", { value: id, selected: puzzle && puzzle.id === id }, `${title} (best known: ${best} steps)`))) : null;
@@ -2144,7 +2159,8 @@ class Stage {
 
   drawBelow(parts, fields) {
     const { queue } = this.run.stage;
-    const value = queue && this.roomy ? fields[queue] : null;
+    const kept = queue && this.roomy ? fields[queue] : null;
+    const value = kept && !Array.isArray(kept) && typeof kept === "object" ? inOrder(kept) : kept;
     const text = Array.isArray(value) && value.some((each) => each !== 0) ? show(value) : "";
     setText(parts.below, text.length > 22 ? `${text.slice(0, 21)}…` : text);
   }
@@ -2155,14 +2171,16 @@ class Stage {
   aimPointers(n, now) {
     const { fields } = this.run.stateAt(n);
     const alive = new Set();
-    (this.run.stage.pointers || []).forEach(({ field, label }, i) => {
+    (this.run.stage.pointers || []).forEach(({ field, label, many }, i) => {
       fields.forEach((values, site) => {
         const value = values[field];
-        const to = Array.isArray(value) ? value[value.length - 1] : value; // a request is (number, site)
-        if (!Number.isInteger(to) || !this.at[to]) return;
-        const key = `${i}:${site}`;
-        alive.add(key);
-        this.aim(key, i, site, to, `${label || field} of ${this.run.names[site]}: ${this.run.names[to]}`, now);
+        const one = Array.isArray(value) ? value[value.length - 1] : value; // a request is (number, site)
+        for (const to of many ? value || [] : [one]) {
+          if (!Number.isInteger(to) || !this.at[to]) continue;
+          const key = many ? `${i}:${site}:${to}` : `${i}:${site}`;
+          alive.add(key);
+          this.aim(key, i, site, to, `${label || field} of ${this.run.names[site]}: ${this.run.names[to]}`, now);
+        }
       });
     });
     for (const [key, pointer] of this.pointers) {
@@ -2306,6 +2324,11 @@ class Stage {
     if (this.player.game && this.player.game.pickMessage(this.r, message, event.shiftKey)) return;
     this.player.select(this.r, message.sent);
   }
+}
+
+/** A queue that is kept as a number for each site: first the lowest. */
+function inOrder(numbers) {
+  return Object.entries(numbers).map(([site, number]) => [number, Number(site)]).sort(([a, i], [b, j]) => a - b || i - j);
 }
 
 // A trace of version 2, made ready for looking: messages know both their ends, the state at any step is a fold

@@ -163,6 +163,22 @@ def test_an_algorithm_for_many_may_serve_for_one(name: str) -> None:
     assert report.properties["fence"] == "proved"
 
 
+WITHOUT_ORDER = [name for name in ALL if CATALOGUE[name].links(1) == "any" != CATALOGUE[name].channels]
+
+
+@pytest.mark.parametrize(("nodes", "rounds"), [(2, 3), (3, 2), (4, 1), (4, (2, 1, 1, 0))], ids=str)
+@pytest.mark.parametrize("name", WITHOUT_ORDER)
+def test_one_token_needs_no_order_of_messages(name: str, nodes: int, rounds: Rounds) -> None:
+    """What the card says: links that must be FIFO for K entries need not be for one; the fence holds, too."""
+    report = assert_holds(find(name), nodes, rounds, k=1)
+    assert report.channels == "any"
+    assert report.properties["fence"] == "proved"
+
+
+def test_what_serves_as_a_lock_without_order_is_known() -> None:
+    assert WITHOUT_ORDER == ["bulgannawar-vaidya"]
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_three_sites_with_one_request_each(name: str) -> None:
     report = assert_holds(find(name), 3, rounds=1)

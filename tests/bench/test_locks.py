@@ -11,11 +11,20 @@ from typing import cast
 
 import pytest
 
-from soloist.bench import lock_central, lock_memory, lock_peers, locks
+from soloist.bench import lock_central, lock_locality, lock_memory, lock_peers, lock_semaphores, locks
+from soloist.bench.lock_bars import LOCK, bar_table, bars
 from soloist.bench.lock_crew import Crew
-from soloist.bench.lock_figures import contention, in_order, overlaps, p50_p99
+from soloist.bench.lock_figures import (
+    contention,
+    in_order,
+    most_inside,
+    overlaps,
+    p50_p99,
+    spread,
+    with_spread,
+)
 from soloist.bench.lock_workers import Done, Job
-from soloist.core import UsageError
+from soloist.core import SoloistError, UsageError
 
 MILLION = 1_000_000
 
@@ -52,6 +61,18 @@ def test_no_visit_is_no_division_by_zero() -> None:
     assert p50_p99([]) == (None, None)
 
 
+def test_how_many_were_inside_together_is_counted() -> None:
+    assert most_inside([]) == 0
+    assert most_inside(in_order([done((1, 4), (4, 5)), done((3, 5)), done((4, 6))])) == 3
+    assert most_inside(in_order([done((1, 2)), done((2, 3))])) == 1  # the one left as the other came
+
+
+def test_a_figure_is_shown_with_its_spread() -> None:
+    assert with_spread(200.0, spread([190.0, None, 230.0])) == "200 ±10%"
+    assert with_spread(200.0, spread([200.0])) == "200"  # one round says nothing
+    assert with_spread(None, None) == "-"
+
+
 def test_percentiles_are_in_microseconds() -> None:
     assert p50_p99([each * 1000 for each in range(101)]) == (pytest.approx(50), pytest.approx(99))
 
@@ -65,29 +86,34 @@ def row(system: str, setting: str, pair: float, rate: float, hand_off: float) ->
 
 def test_goals_are_ratios_of_one_run() -> None:
     rows = [
-        row("naimi-trehel", "asyncio", 3, 4000, 100),
+        row(LOCK, "asyncio, TCP", 3, 4000, 100),
         row("central", "any", 50, 5000, 200),
-        row("central-buffered", "any", 1, 1, 1),
+        row("central-buffered", "any", 1, 5000, 1),
+        row("central-uvloop", "any", 1, 2000, 1),
         row("redis-py", "any", 200, 1000, 50_000),
+        row("one-way message", "uvloop", 1, 1, 1),
+        row("one-way message", "asyncio", 1, 1, 80),
     ]
-    found = {(bar.what, bar.ours): bar for bar in locks.bars(rows)}
-    assert {what: (bar.value, bar.met) for (what, _), bar in found.items()} == {
+    found = bars(rows)
+    assert {bar.what: (bar.value, bar.met) for bar in found} == {
         "re-entry / redis-py's pair": (pytest.approx(0.015), True),
         "hand-off p50 / central": (pytest.approx(0.5), True),
-        "entries/s at 8 / central": (pytest.approx(0.8), False),
+        "hand-off p50 / bare message": (pytest.approx(1.25), True),
+        "entries/s at 8 / central-buffered": (pytest.approx(0.8), False),
+        "entries/s at 8 / central-uvloop": (pytest.approx(2.0), True),
         "Jain index at 8": (0.98, False),
         "longest run at 8": (2, True),
     }
-    columns, cells = locks.bar_table(list(found.values()))
+    columns, cells = bar_table(found)
     assert all(len(each) == len(columns) for each in cells)
 
 
 def test_what_is_missing_has_no_part_in_the_goals() -> None:
     rows = [
-        row("naimi-trehel", "asyncio", 3, 4000, 100),
+        row(LOCK, "asyncio", 3, 4000, 100),
         locks.Measurement("redis-py", "any", missing="apt-get …"),
     ]
-    assert "re-entry / redis-py's pair" not in {bar.what for bar in locks.bars(rows)}
+    assert "re-entry / redis-py's pair" not in {bar.what for bar in bars(rows)}
 
 
 # Runs.
@@ -155,11 +181,39 @@ def test_rounds_give_one_row_a_system() -> None:
 
 def test_locality_gives_a_row_for_each_setting() -> None:
     for seconds in SECONDS:
-        rows = locks.measure_locality((0, 2), processes=2, tasks=2, seconds=seconds, rounds=1)
+        rows = lock_locality.measure((0, 2), processes=2, tasks=2, seconds=seconds, rounds=1)
         assert [each.locality for each in rows] == [0, 2]
         if all(each.entries_per_second and each.messages_per_entry for each in rows):
             break
     assert all(each.entries_per_second > 0 and each.messages_per_entry > 0 for each in rows)
+
+
+def test_what_is_to_be_measured_reaches_the_clients() -> None:
+    [job] = locks.jobs_of(
+        locks.System("any", "any", shortcut=False, without=("eager",)), "", ["contend"], tasks=3, locality=4
+    )
+    assert (job.value, job.tasks, job.locality, job.shortcut, job.without) == (1, 3, 4, False, ("eager",))
+
+
+def test_semaphores_give_a_row_each_beside_the_first() -> None:
+    for seconds in SECONDS:
+        try:
+            first, other = lock_semaphores.measure(["srimani-reddy"], seconds, rounds=1)
+            break
+        except SoloistError as error:
+            assert "nobody entered in that time" in str(error)  # noqa: PT017
+    assert [first.algorithm, other.algorithm] == ["raymond-k", "srimani-reddy"]
+    assert (first.entries_ratio, first.messages_ratio) == (1, 1)
+    assert first.rare_messages >= lock_semaphores.NODES - 1  # asks all others, each time
+    assert other.messages_ratio == pytest.approx(other.messages / first.messages)
+    columns, cells = lock_semaphores.table([first, other])
+    assert all(len(each) == len(columns) for each in cells)
+
+
+def test_a_semaphore_that_lets_in_too_many_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock_semaphores, "most_inside", lambda visits: 3)
+    with pytest.raises(SoloistError, match="raymond-k: 3 were inside together, where 2 may be"):
+        lock_semaphores.measure(["raymond-k"], 0.05, rounds=1)
 
 
 def test_idle_locks_cost_some_memory() -> None:
@@ -190,6 +244,8 @@ def system(name: str) -> locks.System:
 def test_a_name_that_nobody_has_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown system 'reddis-py'; did you mean redis-py"):
         locks.measure(only=["reddis-py"])
+    with pytest.raises(UsageError, match="unknown algorithm 'raymond'; did you mean raymond-k"):
+        lock_semaphores.measure(["raymond"])
 
 
 def test_a_server_that_does_not_start_is_said_and_does_no_harm() -> None:

@@ -131,7 +131,8 @@ class BulgannawarVaidyaStaysInQueue(bulgannawar_vaidya.BulgannawarVaidya):
     @on(bulgannawar_vaidya.Token)
     def on_token(self, j: Site, m: bulgannawar_vaidya.Token) -> None:
         super().on_token(j, m)
-        self.tq.append((self.me, None))
+        self.tq.append(self.me)
+        self.tags.append(None)
 
 
 class PartitionedNotAtAll(partitioned.Partitioned):

@@ -264,10 +264,9 @@ Story.TestCase.settings = settings(
 TestStory = Story.TestCase
 
 
-LOCKS = [card.name for card in CATALOGUE.values() if card.capacity == "1"]
-
-
-@pytest.mark.parametrize("algorithm", [name for name in LOCKS if name != "raynal"])  # which needs all to ask
+@pytest.mark.parametrize(
+    "algorithm", [name for name in CATALOGUE if name != "raynal"]
+)  # which needs all to ask
 def test_a_grant_that_nobody_waits_for_any_more_is_given_back(algorithm: str) -> None:
     """Whatever the algorithm then has to say, to others or to itself, is said."""
 

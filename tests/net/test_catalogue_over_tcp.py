@@ -61,11 +61,16 @@ def every(crew: Workers, what: Do) -> list[Any]:
     return [crew.hear(name) for name in NAMES]
 
 
-def four_processes(crew: Workers, name: str, entries: int) -> None:
+KINDS = [
+    (name, k) for name in sorted(CATALOGUE) for k in ((1, 2) if CATALOGUE[name].capacity == "K" else (1,))
+]
+"""As locks, and as semaphores of two."""
+
+
+def four_processes(crew: Workers, name: str, k: int, entries: int) -> None:
     card = CATALOGUE[name]
-    k = 2 if card.capacity == "K" else 1
-    options = {"semaphore_algorithm": name} if card.capacity == "K" else {"algorithm": name}
-    lock = f"{name}, {entries} times"
+    options = {"semaphore_algorithm": name} if k > 1 else {"algorithm": name}
+    lock = f"{name} of {k}, {entries} times"
     for each in NAMES:
         if not crew.alive(each):  # an algorithm that failed before is not this one's fault
             crew.restart(each)
@@ -85,12 +90,12 @@ def four_processes(crew: Workers, name: str, entries: int) -> None:
     assert messages / entered <= bound, f"{messages / entered:.2f}, the card says {bound}"
 
 
-@pytest.mark.parametrize("name", sorted(CATALOGUE))
-def test_four_processes(name: str, crew: Workers) -> None:
-    four_processes(crew, name, ENTRIES)
+@pytest.mark.parametrize(("name", "k"), KINDS)
+def test_four_processes(name: str, k: int, crew: Workers) -> None:
+    four_processes(crew, name, k, ENTRIES)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("name", sorted(CATALOGUE))
-def test_four_processes_for_long(name: str, crew: Workers) -> None:
-    four_processes(crew, name, MANY)
+@pytest.mark.parametrize(("name", "k"), KINDS)
+def test_four_processes_for_long(name: str, k: int, crew: Workers) -> None:
+    four_processes(crew, name, k, MANY)

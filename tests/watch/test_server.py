@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from soloist.watch.puzzles import puzzles
 from soloist.watch.setup import Setup, fragment
+from soloist.watch.trace import read
+from soloist.watch.validate import validate
 from tests.watch.serving import Served, served
 
 
@@ -187,7 +191,6 @@ def test_one_goes_back_branches_and_asks_the_checker(page: Any) -> None:
 def test_another_run_begins_beside_one_of_another_algorithm(page: Any) -> None:
     with served("--open", fragment(Setup("suzuki-kasami", 3))) as started:
         opened(page, started.address)
-        page.wait_for_load_state("networkidle")  # what the page asked for at first has been answered
         page.get_by_text("Another run").click()
         page.locator("[name=algorithm]").select_option("lamport")
         page.locator("[name=beside]").select_option("maekawa")
@@ -195,6 +198,141 @@ def test_another_run_begins_beside_one_of_another_algorithm(page: Any) -> None:
         page.get_by_role("button", name="Begin").click()
         page.wait_for_function("() => soloistPage.player.runs.length === 2")
         assert page.locator("h1").all_inner_texts() == ["Lamport", "Maekawa"]
+
+
+def holding(page: Any, call: str) -> list[Any]:
+    """From now on answers to this call are kept back: the list has them, to be let go."""
+    held: list[Any] = []
+    page.route(f"**/api/{call}", lambda route: held.append(route))
+    return held
+
+
+def until(page: Any, condition: Callable[[], bool]) -> None:
+    """What is waited for happens in this process, while the browser's events are read."""
+    ends = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < ends
+        page.wait_for_timeout(20)
+
+
+def test_what_is_typed_and_clicked_while_an_answer_is_on_its_way_is_not_lost(page: Any) -> None:
+    steps = ("acquire 1", "deliver 1>0")
+    with served("--open", fragment(Setup("suzuki-kasami", 3, steps=steps))) as started:
+        opened(page, started.address)
+        page.get_by_text("Another run").click()
+        page.locator("[name=nodes]").fill("4")
+        held = holding(page, "state")
+        page.locator("#undo").click()
+        until(page, lambda: bool(held))
+        page.locator("[name=chance]").fill("7")
+        page.locator("[name=algorithm]").select_option("lamport")
+        page.get_by_role("button", name="Begin").click()
+        held.pop().continue_()
+        page.wait_for_function("() => soloistPage.player.runs[0].head.algorithm === 'lamport'")
+        assert page.evaluate("soloistPage.player.runs[0].nodes") == 4
+        assert page.evaluate("soloistPage.player.runs[0].length") > 1, "steps by chance"
+
+
+def test_where_one_looks_while_an_answer_is_on_its_way_there_are_actions_in_the_end(page: Any) -> None:
+    steps = ("acquire 1", "deliver 1>0", "deliver 1>2")
+    with served("--open", fragment(Setup("suzuki-kasami", 3, steps=steps))) as started:
+        opened(page, started.address)
+        held = holding(page, "hint")
+        page.locator("#hint").click()
+        until(page, lambda: bool(held))
+        page.locator("#undo").click()
+        page.wait_for_selector(".actions button", state="detached")
+        with page.expect_event("requestfinished", lambda asked: asked.url.endswith("hint")):
+            page.wait_for_timeout(400)  # longer than the page waits until it asks what can be done there
+            held.pop().continue_()
+        page.wait_for_selector(".actions button[data-action^='deliver 1>2']")
+
+
+def test_a_list_of_puzzles_that_is_open_stays(page: Any) -> None:
+    with served("--puzzle", "ricart-agrawala-r1") as started:
+        opened(page, started.address)
+        choice = page.get_by_label("Beat the paper: choose a puzzle")
+        choice.focus()
+        page.evaluate("soloistPage.player.touch()")
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert (
+            page.evaluate("document.activeElement.getAttribute('aria-label')")
+            == "Beat the paper: choose a puzzle"
+        )
+        other = next(each for each in puzzles().values() if each.id != "ricart-agrawala-r1")
+        choice.select_option(other.id)
+        page.wait_for_function(
+            "(title) => document.querySelector('.puzzle b')?.textContent === title", arg=other.title
+        )
+
+
+def what_happened(page: Any) -> list[str]:
+    found: list[str] = page.evaluate("soloistPage.player.runs[0].steps.map((step) => step.what)")
+    return found
+
+
+def press(page: Any, action: str, what: str) -> None:
+    """One of the buttons of what can happen next; then it has happened."""
+    before = page.evaluate("soloistPage.player.runs[0].length")
+    page.locator(f"[data-action^='{action}']").first.click()
+    page.wait_for_function(
+        "([length, what]) => soloistPage.player.runs[0].length > length && soloistPage.player.runs[0].steps.at(-1).what === what",
+        arg=[before, what],
+    )
+
+
+def test_whatever_may_go_wrong_has_its_button(page: Any) -> None:
+    with served("--open", fragment(Setup("suzuki-kasami", 3, steps=("acquire 1",)))) as started:
+        opened(page, started.address)
+        page.get_by_text("What may go wrong").click()
+        for action, what in (
+            ("duplicate 1>0", "duplicate"),
+            ("lose 1>2", "lose"),
+            ("pause 2", "pause"),
+            ("resume 2", "resume"),
+            ("crash 2", "crash"),
+            ("restart 2", "restart"),
+            ("deliver 1>0", "deliver"),
+        ):
+            press(page, action, what)
+        assert page.locator("#panel-stage .flight").count() == 2, "the copy, and the token that was sent"
+
+
+def test_messages_on_the_stage_are_delivered_and_dropped_by_a_click(page: Any) -> None:
+    with served("--open", fragment(Setup("suzuki-kasami", 3, steps=("acquire 1",)))) as started:
+        opened(page, started.address)
+        page.locator("#panel-stage .flight path").first.click(modifiers=["Shift"])
+        page.wait_for_function("() => soloistPage.player.runs[0].steps.at(-1).what === 'lose'")
+        page.locator("#panel-stage .flight path").first.click()
+        page.wait_for_function("() => soloistPage.player.runs[0].steps.at(-1).what === 'deliver'")
+        assert what_happened(page) == ["begin", "request", "lose", "deliver"]
+
+
+def test_it_runs_by_itself_and_what_is_saved_is_a_trace(page: Any, tmp_path: Path) -> None:
+    with served("--open", fragment(Setup("naimi-trehel", 4, steps=("acquire 1",)))) as started:
+        opened(page, started.address)
+        before = page.evaluate("soloistPage.player.runs[0].length")
+        page.locator("#chance").click()
+        page.wait_for_function("(length) => soloistPage.player.runs[0].length >= length + 10", arg=before)
+        length = page.evaluate("soloistPage.player.runs[0].length")
+        with page.expect_download() as saved:
+            page.locator("#save").click()
+        saved.value.save_as(tmp_path / saved.value.suggested_filename)
+    assert saved.value.suggested_filename == "naimi-trehel.jsonl"
+    trace = read(tmp_path / "naimi-trehel.jsonl")
+    assert len(trace.steps) == length
+    assert validate(trace) is None
+
+
+def test_a_bad_run_is_found_and_one_comes_back_from_it(page: Any) -> None:
+    with served("--puzzle", "ricart-agrawala-r1") as started:
+        opened(page, started.address)
+        page.locator("#bad-run").click()
+        page.wait_for_selector(".solved")
+        page.wait_for_selector(".tabs button[aria-selected=true]:has-text('bad run')")
+        page.locator(".game .tabs button").first.click()
+        page.wait_for_selector(".solved", state="detached")
+        page.wait_for_selector("text=yours so far: 0.")
 
 
 def test_a_fragment_that_is_wrong_is_told_in_the_page(page: Any, browser: Any) -> None:

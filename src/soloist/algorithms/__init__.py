@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, MutableMapping
 from importlib import import_module
 
+from soloist.algorithms import _own
 from soloist.algorithms._card import Card, Formula, Option, Size, choice, number
 from soloist.core import UsageError, unknown
+from soloist.own import is_own
 
 
 class Catalogue(MutableMapping[str, Card]):
@@ -91,17 +93,19 @@ VARIANTS = Catalogue(("causal-order", "kakugawa-widening"))
 
 
 def find(name: str) -> Card:
-    """The card of an algorithm for locks; an unknown name is answered with the nearest known ones."""
+    """The card of an algorithm for locks; an unknown name is answered with the nearest known ones.
+
+    Names come from peers, traces and links, too: no file is loaded because somebody says so. `load` does that.
+    """
     if name in VARIANTS:
         raise UsageError(f"{name} is for `simulate`, `compare` and `check`, not for locks")
     if name in RECOVERY:
         raise UsageError(
             f"{name} is for `simulate`, `compare` and `check`; locks recover by themselves: take {name.rpartition('-')[0]}"
         )
-    try:
+    if name in CATALOGUE:
         return CATALOGUE[name]
-    except KeyError:
-        raise unknown("algorithm", name, CATALOGUE) from None
+    return _others(name, CATALOGUE)
 
 
 def find_any(name: str) -> Card:
@@ -109,7 +113,28 @@ def find_any(name: str) -> Card:
     for room in (CATALOGUE, RECOVERY, VARIANTS):
         if name in room:
             return room[name]
-    raise unknown("algorithm", name, (*CATALOGUE, *RECOVERY, *VARIANTS))
+    return _others(name, taken())
+
+
+def load(text: str) -> Card:
+    """The card, for locks, of what a user names: an algorithm, or a file or module of their own, such as `my_lock.py`."""
+    return _own.from_place(text, taken()) if is_own(text) else find(text)
+
+
+def load_any(text: str) -> Card:
+    """The same of any algorithm."""
+    return _own.from_place(text, taken()) if is_own(text) else find_any(text)
+
+
+def taken() -> tuple[str, ...]:
+    """The names that cards of others must not have."""
+    return (*CATALOGUE, *RECOVERY, *VARIANTS)
+
+
+def _others(name: str, known: Iterable[str]) -> Card:
+    if card := _own.by_name(name, taken()):
+        return card
+    raise unknown("algorithm", name, (*known, *_own.loaded, *_own.installed()))
 
 
 __all__ = [
@@ -123,5 +148,7 @@ __all__ = [
     "choice",
     "find",
     "find_any",
+    "load",
+    "load_any",
     "number",
 ]

@@ -95,7 +95,7 @@ class Card(msgspec.Struct, frozen=True):
     family: Literal["token", "permission"]
     capacity: Literal["1", "K"]
     channels: Literal["any", "fifo"]
-    """What it needs of a link: `fifo`, or nothing (`any` order)."""
+    """What it needs of a link: `fifo`, or nothing (`any` order). See `links`."""
     bound: Formula
     """Most messages per entry."""
     light: Formula | None
@@ -112,6 +112,8 @@ class Card(msgspec.Struct, frozen=True):
     prompt: bool = False
     """Where K > 1: whoever asks is let in as long as fewer than K are inside, however long these stay. With the
     others it may have to wait for one of them, though a place is free."""
+    channels_of_one: Literal["any", "fifo"] | None = None
+    """The same where K = 1, if that is less."""
     structure: str = "complete graph"
     """The logical structure that the algorithm runs on."""
     options: tuple[Option, ...] = ()
@@ -131,6 +133,10 @@ class Card(msgspec.Struct, frozen=True):
                 raise unknown(f"option of {self.name}", name, known)
         values = {name: o.build(options.get(name, o.default), n, k) for name, o in known.items()}
         return Size(n, k, values)
+
+    def links(self, k: int) -> Literal["any", "fifo"]:
+        """What it needs of a link with K entries."""
+        return self.channels_of_one or self.channels if k == 1 else self.channels
 
     def start(self, size: Size) -> list[Process]:
         """The processes of a system, as they are before anything has happened."""

@@ -6,7 +6,7 @@ holding                   phase is INSIDE
 waiting_for_token         wait         the token asked for, if any
 pointer[t]                pointer[t]   where this site believes token t to be found
 node-queue                nq           sites that asked this one for the token it waits for itself
-token-queue, with tags    tq           (valid with the token) sites to visit next; a tag names who turned the
+token-queue, with tags    tq, tags     (valid with the token) sites to visit next, and for each a tag: who turned its
                                        request for another token into one for this token, if somebody did
 (last seen token)         seen         the token that was here last, or that an INFORM told of last
 nu                        inform       how many sites to INFORM when a token is left idle
@@ -16,6 +16,7 @@ nu                        inform       how many sites to INFORM when a token is 
 Where text and code of section 2 differ, this follows the code; the node-queue is emptied when it has gone into
 the token-queue, which neither says. An INFORM only suggests a token to ask for. As printed it sets a
 pointer as well, and an old one can close a circle in which a request never meets a token.
+A token is always sent to the first of its queue. Where there is only one, no request is for another: there are no tags.
 Links must be FIFO where K > 1: a request that overtakes a token finds pointers that lead back to the asker.
 """
 
@@ -24,9 +25,6 @@ from __future__ import annotations
 from soloist.algorithms._card import Card, Formula, Size, choice, number
 from soloist.algorithms.naimi_trehel import harmonic
 from soloist.core import INSIDE, Message, Process, Site, on
-
-Entry = tuple[Site, Site | None]
-"""A site in a token-queue, and its tag."""
 
 
 class Request(Message, frozen=True):
@@ -37,10 +35,11 @@ class Request(Message, frozen=True):
 
 
 class Token(Message, frozen=True):
-    """TOKEN(t), with its queue."""
+    """TOKEN(t), with its queue, and as many tags; none where K = 1."""
 
     t: int
-    tq: tuple[Entry, ...]
+    tq: tuple[Site, ...]
+    tags: tuple[Site | None, ...]
 
 
 class Inform(Message, frozen=True):
@@ -59,7 +58,8 @@ class BulgannawarVaidya(Process):
     wait: int | None
     pointer: list[Site]
     nq: list[Site]
-    tq: list[Entry]
+    tq: list[Site]
+    tags: list[Site | None]
     seen: int
 
     @classmethod
@@ -76,6 +76,7 @@ class BulgannawarVaidya(Process):
             pointer=list(range(k)),
             nq=[],
             tq=[],
+            tags=[],
             seen=me % k,
         )
 
@@ -83,15 +84,14 @@ class BulgannawarVaidya(Process):
         if self.token is not None:
             self.enter()
             return
-        self.wait = self.seen if self.last_seen else self.choose(range(len(self.pointer)))
+        several = len(self.pointer) > 1 and not self.last_seen
+        self.wait = self.choose(range(len(self.pointer))) if several else self.seen
         self.send(self.pointer[self.wait], Request(self.me, self.wait))
 
     def release(self) -> None:
         assert self.token is not None
         if self.tq:
-            unmodified = [site for site, tag in self.tq if tag is None]
-            first = self.tq[0][0]
-            self.pass_token(first, unmodified[-1] if unmodified else first)
+            self.pass_token(self.last_unmodified() if self.tags else self.tq[-1])
             return
         others = self.preferred()
         for _ in range(min(self.inform, len(others))):
@@ -110,9 +110,11 @@ class BulgannawarVaidya(Process):
         if self.whom == "asking":
             self.heard = [m.Y, *(i for i in self.heard if i != m.Y)][: self.inform]
         if self.token is not None:
-            self.tq.append((m.Y, None if self.token == m.t else self.me))
+            self.tq.append(m.Y)
+            if len(self.pointer) > 1:
+                self.tags.append(None if self.token == m.t else self.me)
             if self.phase is not INSIDE:
-                self.pass_token(m.Y, m.Y)
+                self.pass_token(m.Y)
         elif self.wait == m.t:
             self.nq.append(m.Y)
         else:
@@ -122,11 +124,13 @@ class BulgannawarVaidya(Process):
     @on(Token)
     def on_token(self, j: Site, m: Token) -> None:
         assert self.wait is not None
-        tag = dict(m.tq)[self.me]
-        if self.wait != m.t:
-            assert tag is not None
-            self.pointer[self.wait] = tag
-        self.tq = [entry for entry in m.tq if entry[0] != self.me] + [(site, tag) for site in self.nq]
+        if m.tags:
+            tag, *tags = m.tags
+            if self.wait != m.t:
+                assert tag is not None
+                self.pointer[self.wait] = tag
+            self.tags = [*tags, *[tag] * len(self.nq)]
+        self.tq = [*m.tq[1:], *self.nq]
         self.nq = []
         self.wait = None
         self.token = self.seen = m.t
@@ -140,11 +144,16 @@ class BulgannawarVaidya(Process):
     def slot(self) -> int | None:
         return self.token
 
-    def pass_token(self, to: Site, pointer: Site) -> None:
+    def last_unmodified(self) -> Site:
+        """Whom this token's new tree should lead to: the last that asked for it; the first, if none did."""
+        unmodified = [site for site, tag in zip(self.tq, self.tags, strict=True) if tag is None]
+        return unmodified[-1] if unmodified else self.tq[0]
+
+    def pass_token(self, pointer: Site) -> None:
         assert self.token is not None
-        self.send(to, Token(self.token, tuple(self.tq)))
+        self.send(self.tq[0], Token(self.token, tuple(self.tq), tuple(self.tags)))
         self.pointer[self.token] = pointer
-        self.token, self.tq = None, []
+        self.token, self.tq, self.tags = None, [], []
 
 
 def light(s: Size) -> float:
@@ -172,6 +181,7 @@ CARD = Card(
     family="token",
     capacity="K",
     channels="fifo",
+    channels_of_one="any",
     bound=Formula("N, and ν for the INFORMs", lambda s: s.n + s.options["inform"]),
     light=Formula("H(N-1)+ν if K=1; less for more tokens", light),
     fairness="no-starvation",

@@ -22,9 +22,10 @@ from soloist.bench.lock_figures import contention, in_order
 from soloist.bench.lock_workers import Done, Job, Role
 from soloist.bench.locks import Table
 from soloist.core import SoloistError
+from soloist.net.cards import USUAL
 from soloist.testing import free_ports
 
-ALGORITHM = "naimi-trehel"
+ALGORITHM = USUAL[0]
 NODES = 3
 """Nodes that vote; there are more where more contend."""
 AIM = 1.05

@@ -12,9 +12,11 @@ from statistics import median
 import msgspec
 
 from soloist.bench.ablation import PARTS, check
-from soloist.bench.locks import NAIMI, Measurement, System, Table, sample
+from soloist.bench.locks import Measurement, System, Table, sample
 from soloist.core import SoloistError
+from soloist.net.cards import USUAL
 
+SYSTEM = USUAL[0]
 PROCESSES = 4
 NOTHING = "nothing"
 """The whole, a second time: how far apart two measurements of the same are."""
@@ -50,12 +52,12 @@ def measure(
 ) -> list[Worth]:
     """Of each part, or of those named, in this order; and first of nothing at all."""
     chosen = check(parts) or list(PARTS)
-    systems = {NOTHING: System(NAIMI, NOTHING)}
-    systems |= {part: System(NAIMI, f"without {part}", without=(part,)) for part in chosen}
+    systems = {NOTHING: System(SYSTEM, NOTHING)}
+    systems |= {part: System(SYSTEM, f"without {part}", without=(part,)) for part in chosen}
     found: dict[str, list[tuple[Measurement, Measurement]]] = {name: [] for name in systems}
     total = rounds * (len(systems) + 1)
     for turn in range(rounds):
-        whole = sample(System(NAIMI, "whole"), [PROCESSES], seconds)
+        whole = sample(System(SYSTEM, "whole"), [PROCESSES], seconds)
         progress(turn * (len(systems) + 1) + 1, total)
         for step, (name, system) in enumerate(systems.items(), start=2):
             found[name].append((whole, sample(system, [PROCESSES], seconds)))

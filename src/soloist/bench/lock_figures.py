@@ -15,6 +15,26 @@ WARM_UP = 0.2
 """Share of the time that is not counted."""
 
 
+Spread = tuple[float, float]
+"""The least and the largest of the rounds."""
+
+
+def spread(values: Iterable[float | None]) -> Spread | None:
+    known = [value for value in values if value is not None]
+    return (min(known), max(known)) if len(known) > 1 else None
+
+
+def number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def with_spread(value: float | None, around: Spread | None) -> str:
+    """With half the distance of the least and the largest, in percent."""
+    if not value or around is None:
+        return number(value)
+    return f"{number(value)} ±{(around[1] - around[0]) / 2 / value:.0%}"
+
+
 class Visit(NamedTuple):
     entered: int
     left: int
@@ -35,6 +55,16 @@ def overlaps(visits: Sequence[Visit]) -> int:
     return sum(b.entered < a.left for a, b in pairwise(visits))
 
 
+def most_inside(visits: Sequence[Visit]) -> int:
+    """How many were inside together, at most."""
+    events = sorted([(v.entered, 1) for v in visits] + [(v.left, -1) for v in visits])
+    inside = most = 0
+    for _, change in events:
+        inside += change
+        most = max(most, inside)
+    return most
+
+
 class Contended(msgspec.Struct, frozen=True):
     """P processes that want nothing but to enter."""
 
@@ -45,6 +75,8 @@ class Contended(msgspec.Struct, frozen=True):
     """The most entries in a row by one process."""
     messages_per_entry: float | None = None
     """Of ours."""
+    spread: Spread | None = None
+    """Of entries per second."""
 
 
 def contention(done: Sequence[Done], seconds: float) -> Contended:

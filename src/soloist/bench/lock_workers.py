@@ -24,7 +24,9 @@ from soloist.net import Hold, Lock, Node
 NANOSECONDS = 1_000_000_000
 MESSAGE_BYTES = 64
 
-Role = Literal["pair", "contend", "hold", "idle", "ping", "pong"]
+Role = Literal["pair", "contend", "hold", "rare", "idle", "ping", "pong"]
+TURN_NANOSECONDS = 2_000_000
+"""Between two who ask rarely: long after the one has left, the next one asks."""
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -34,6 +36,7 @@ class Job(msgspec.Struct, frozen=True):
     contend  take the lock and give it back at once, again and again
     hold     hold the lock for a while, so that the other is waiting when it is given back; ask again when it
              has it
+    rare     take the lock, give it back and let all others do so, each at a time of its own; time each entry
     idle     be there, and no more
     ping     send a message now and then
     pong     receive these
@@ -45,6 +48,8 @@ class Job(msgspec.Struct, frozen=True):
     """The server's port; for a node of ours its name; for ping and pong the port."""
     lock: str = "bench"
     nodes: dict[str, str] = {}
+    value: int = 1
+    """Of a semaphore; 1 is a lock."""
     tasks: int = 1
     locality: int = 1
     shortcut: bool = True
@@ -151,7 +156,8 @@ class Worker:
         node = Node(
             job.where,
             job.nodes,
-            algorithm=job.system,
+            algorithm=job.system if job.value == 1 else None,
+            semaphore_algorithm=job.system if job.value > 1 else None,
             locality=job.locality,
             shortcut=job.shortcut and "shortcut" not in job.without,
             lease=job.lease,
@@ -160,7 +166,7 @@ class Worker:
         async with node:
             while node.missing() or not node.epoch:
                 await asyncio.sleep(0.01)
-            callers = [Ours(node.lock(job.lock)) for _ in range(job.tasks)]
+            callers = [Ours(_lock(node, job)) for _ in range(job.tasks)]
 
             async def work(go: Go) -> Done:
                 done = await use(job, callers, go)
@@ -199,6 +205,10 @@ class Worker:
         wire.transport.abort()
 
 
+def _lock(node: Node, job: Job) -> Lock:
+    return node.lock(job.lock) if job.value == 1 else node.semaphore(job.lock, job.value)
+
+
 async def use(job: Job, callers: Sequence[Caller], go: Go) -> Done:
     if job.role == "idle":
         return Done()
@@ -206,6 +216,8 @@ async def use(job: Job, callers: Sequence[Caller], go: Go) -> Done:
         return Done(durations=await pairs(callers[0], go.end))
     if job.role == "hold":
         return Done(visits=[await hand_offs(callers[0], go.end, job)])
+    if job.role == "rare":
+        return await rarely(callers[0], go, job)
     return Done(visits=await asyncio.gather(*(visits(each, go.end) for each in callers)))
 
 
@@ -232,6 +244,22 @@ async def visits(caller: Caller, end: int) -> list[tuple[int, int]]:
         await caller.release(held)
         found.append((entered, left))
     return found
+
+
+async def rarely(caller: Caller, go: Go, job: Job) -> Done:
+    """How long it takes to enter where all ask in turn: nobody is inside, and what was needed may be elsewhere."""
+    done = Done(durations=[], visits=[[]])
+    at = go.begin + job.number * TURN_NANOSECONDS
+    while at < go.end:
+        await asyncio.sleep((at - clock()) / NANOSECONDS)
+        asked = clock()
+        held = await caller.acquire()
+        entered = clock()
+        await caller.release(held)
+        done.durations.append(entered - asked)
+        done.visits[0].append((entered, clock()))
+        at += len(job.nodes) * TURN_NANOSECONDS
+    return done
 
 
 async def hand_offs(caller: Caller, end: int, job: Job) -> list[tuple[int, int]]:

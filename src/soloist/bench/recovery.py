@@ -19,8 +19,9 @@ from typing import Any, Self
 
 import msgspec
 
+from soloist.bench.lock_bars import Bar
 from soloist.bench.lock_peers import PEERS, Peer
-from soloist.bench.locks import Bar, Table
+from soloist.bench.locks import Table
 from soloist.bench.recovery_pause import HELD, NAMES, PauseStage
 from soloist.bench.recovery_workers import (
     ASKING,

@@ -97,7 +97,7 @@ def setting(
     size = card.size(nodes, k, options)
     if nodes > SITES_AT_MOST:
         raise UsageError(f"nodes must be at most {SITES_AT_MOST} to be checked, not {nodes}")
-    chosen = _one_of("channels", channels or card.channels, ("fifo", "any"))
+    chosen = _one_of("channels", channels or card.links(k), ("fifo", "any"))
     _one_of("restart", network.get("restart", "never"), ("never", "snapshot", "fresh"))
     for name in ("crashes", "faults", "timeouts"):
         count = network.get(name, 0)

@@ -24,6 +24,10 @@ COMMANDS = {
     ),
     "advise": ("advise", "Simulate the catalogue in your situation, rank it, and say why."),
     "check": ("check", "Prove an algorithm for a small system, or show the shortest way it fails."),
+    "new": (
+        "new",
+        "Write the file of a new algorithm, which works and has the places to fill marked, and its test.",
+    ),
     "watch": (
         "watch",
         "Look at a run: of the simulator, of a paper's figure, of a live cluster, or one that was written by hand.",

@@ -9,14 +9,16 @@ from typing import Annotated
 
 import typer
 
-from soloist.algorithms import CATALOGUE, Card, find_any
+from soloist.algorithms import CATALOGUE, Card, load_any
 from soloist.cli.arguments import Json
 from soloist.cli.catalogue import print_catalogue, read, record, records
 from soloist.cli.output import print_json
 
 
 def algorithms(
-    name: Annotated[str | None, typer.Argument(help="One algorithm; all of them if left out.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="One algorithm, or a file of yours; all of them if left out.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """The catalogue, or the card of one algorithm.
@@ -26,9 +28,11 @@ def algorithms(
         soloist algorithms
 
         soloist algorithms raymond-tree
+
+        soloist algorithms my_lock.py
     """
     if name is not None:
-        card = find_any(name)
+        card = load_any(name)
         print_json(record(card)) if json else print_card(card)
     elif json:
         print_json(records(CATALOGUE, read()))

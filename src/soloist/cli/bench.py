@@ -10,11 +10,12 @@ import msgspec
 import typer
 
 from soloist.bench import checker as checker_bench
-from soloist.bench import lock_ablations, lock_memory, lock_versions
+from soloist.bench import lock_ablations, lock_locality, lock_memory, lock_semaphores, lock_versions
 from soloist.bench import locks as locks_bench
 from soloist.bench import simulator as simulator_bench
 from soloist.bench import start as start_bench
 from soloist.bench.ablation import PARTS
+from soloist.bench.lock_bars import bar_table, bars
 from soloist.cli.arguments import Json, at_least
 from soloist.cli.bench_crashes import leases, nemesis, recovery
 from soloist.cli.bench_page import page
@@ -112,10 +113,15 @@ def start(
 def locks(
     systems: Annotated[list[str] | None, typer.Argument(help="Only these. (default: all)")] = None,
     seconds: Annotated[float, typer.Option(help="How long each measurement lasts.")] = 1.0,
-    rounds: Annotated[int, typer.Option(help="Measurements of each; the median counts.")] = 3,
+    rounds: Annotated[
+        int, typer.Option(help="Measurements of each; the median counts.")
+    ] = locks_bench.ROUNDS,
     processes: Annotated[list[int], typer.Option(help="Contending processes; may be repeated.")] = [2, 4, 8],  # noqa: B006
     locality: Annotated[
         bool, typer.Option("--locality", help="What the locality option does, instead.")
+    ] = False,
+    semaphores: Annotated[
+        bool, typer.Option("--semaphores", help="Semaphores of two at five nodes, instead.")
     ] = False,
     memory: Annotated[bool, typer.Option("--memory", help="What an idle lock costs, instead.")] = False,
     without: Annotated[
@@ -139,6 +145,7 @@ def locks(
         soloist bench locks
         soloist bench locks naimi-trehel central --seconds 2
         soloist bench locks --locality
+        soloist bench locks --semaphores
         soloist bench locks --without eager,summons --rounds 10
         soloist bench locks --against ../before --rounds 10
 
@@ -162,17 +169,20 @@ def locks(
             _print_worths(lock_ablations.measure(parts, seconds, rounds, progress), rounds, json)
             return
         if locality:
-            found = locks_bench.measure_locality(seconds=seconds, rounds=rounds, progress=progress)
+            found = lock_locality.measure(seconds=seconds, rounds=rounds, progress=progress)
             _print_locality(found, json)
+            return
+        if semaphores:
+            _print_semaphores(lock_semaphores.measure(systems or (), seconds, rounds, progress), json)
             return
         rows = locks_bench.measure(processes, seconds, rounds, systems or (), progress)
     _print_locks(rows, processes, json)
 
 
 def _print_locks(rows: list[locks_bench.Measurement], processes: list[int], json: bool) -> None:
-    bars = locks_bench.bars(rows)
+    found = bars(rows)
     if json:
-        print_json({"rows": rows, "bars": [{**msgspec.structs.asdict(bar), "met": bar.met} for bar in bars]})
+        print_json({"rows": rows, "bars": [{**msgspec.structs.asdict(bar), "met": bar.met} for bar in found]})
         return
     print_table(
         f"Times in µs, entries per second; ours without a lease (Python {platform.python_version()})",
@@ -181,17 +191,15 @@ def _print_locks(rows: list[locks_bench.Measurement], processes: list[int], json
     for row in rows:
         if row.missing:
             print(f"{row.system} was not measured: {row.missing}")
-    if bars:
-        print_table("What we want to reach", *locks_bench.bar_table(bars))
+    if found:
+        print_table("What we want to reach", *bar_table(found))
 
 
 def _print_worths(worths: list[lock_ablations.Worth], rounds: int, json: bool) -> None:
     if json:
         print_json(worths)
         return
-    title = (
-        f"naimi-trehel without its parts, as multiples of the whole ({rounds} rounds: median, least, largest)"
-    )
+    title = f"{lock_ablations.SYSTEM} without its parts, as multiples of the whole ({rounds} rounds: median, least, largest)"
     print_table(title, *lock_ablations.table(worths))
     for worth in worths:
         if worth.part in PARTS:
@@ -210,7 +218,15 @@ def _print_differences(differences: list[lock_versions.Difference], rounds: int,
     )
 
 
-def _print_locality(rows: list[locks_bench.Locality], json: bool) -> None:
+def _print_semaphores(rows: list[lock_semaphores.Row], json: bool) -> None:
+    if json:
+        print_json(rows)
+        return
+    title = f"Semaphores of {lock_semaphores.VALUE}, {lock_semaphores.NODES} nodes: times in µs, entries per second"
+    print_table(title, *lock_semaphores.table(rows))
+
+
+def _print_locality(rows: list[lock_locality.Locality], json: bool) -> None:
     if json:
         print_json(rows)
         return
@@ -225,7 +241,8 @@ def _print_locality(rows: list[locks_bench.Locality], json: bool) -> None:
         )
         for r in rows
     ]
-    print_table("naimi-trehel, 4 processes with 3 tasks each, all after one lock", columns, cells)
+    title = f"{lock_ablations.SYSTEM}, 4 processes with 3 tasks each, all after one lock"
+    print_table(title, columns, cells)
 
 
 def _print_memory(idle: lock_memory.Idle, json: bool) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from soloist.bench import leases as leases_bench
 from soloist.bench import recovery as recovery_bench
-from soloist.bench.locks import bar_table
+from soloist.bench.lock_bars import bar_table
 from soloist.cli.arguments import Json, at_least
 from soloist.cli.output import print_json, print_table, print_text, progress_bar
 from soloist.core import PropertyViolated, UsageError, unknown

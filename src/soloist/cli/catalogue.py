@@ -8,8 +8,10 @@ from typing import Any
 
 import msgspec
 
-from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, Formula
+from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, Formula, find_any
+from soloist.algorithms._own import installed
 from soloist.cli.output import print_table
+from soloist.core import UsageError
 
 KEPT = Path(__file__).with_name("catalogue.json")
 """Written by `make pages`; a test compares it with the cards."""
@@ -33,6 +35,21 @@ def print_catalogue() -> None:
     print()
     columns = {"name": "name", "most messages": "bound", "what it is": "title"}
     _print("Variants, to simulate and check", columns, records(VARIANTS, kept))
+    print_installed()
+
+
+def print_installed() -> None:
+    """Of other packages, if there are any. One that cannot be loaded keeps nobody from seeing the rest."""
+    rows = []
+    for name in sorted(installed()):
+        try:
+            card = find_any(name)
+            rows.append((name, card.bound.text, card.title))
+        except UsageError as error:
+            rows.append((name, "-", str(error)))
+    if rows:
+        print()
+        print_table("Of other packages", ("name", "most messages", "what it is"), rows)
 
 
 def _print(title: str, columns: Mapping[str, str], rows: list[dict[str, Any]]) -> None:
@@ -57,6 +74,7 @@ def record(card: Card) -> dict[str, Any]:
         "family": card.family,
         "capacity": card.capacity,
         "channels": card.channels,
+        "channels_of_one": card.links(1),
         "structure": card.structure,
         "bound": card.bound.text,
         "light_load": text(card.light),

@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 from rich.status import Status
 
-from soloist.algorithms import Card, find_any
+from soloist.algorithms import Card, load_any
 from soloist.algorithms.printed import find_printed
-from soloist.check import REDUCTIONS, UNBOUNDED, Limits, Progress, Report, text
+from soloist.check import REDUCTIONS, UNBOUNDED, Limits, Progress, Report, advice, mistakes, text
 from soloist.check import check as run_check
 from soloist.check.explore import Watcher
 from soloist.check.judge import ENDLESS_STATES
@@ -25,6 +25,7 @@ from soloist.cli.check_faults import checked_faults
 from soloist.cli.check_views import run_views
 from soloist.cli.output import print_json, write_text
 from soloist.core import UsageError, unknown
+from soloist.own import is_own
 
 Names = list[str] | None
 
@@ -33,7 +34,7 @@ def check(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The algorithm; `soloist algorithms` lists them. `views`: membership. `carry`: held locks in a new epoch. `drop`: what algorithms need."
+            help="The algorithm (`soloist algorithms` lists them), or a file of yours: my_lock.py. `views`: membership. `carry`: held locks in a new epoch. `drop`: what algorithms need."
         ),
     ] = None,
     settings: Annotated[
@@ -170,6 +171,8 @@ def check(
         soloist check carry naimi-trehel kakugawa
 
         soloist check drop lamport order duplication
+
+        soloist check my_lock.py --nodes 3 --rounds 1
     """
     name, settings, all = _wanted(name, settings or [], all, drop)
     network = checked_faults(
@@ -185,7 +188,7 @@ def check(
         raise UsageError(
             f"only {', '.join(SUITES)} have settings; leave out {' '.join(settings or ['--all'])}"
         )
-    card = find_printed(name) if printed else find_any(name)
+    card = find_printed(name) if printed else without_mistakes(name, load_any(name))
     with watcher(json) as watch:
         report = run_check(
             card,
@@ -207,10 +210,26 @@ def check(
         )
     if trace:
         write_script(trace, report)
-    print_json(report.record()) if json else print(text(report))
+    print_json(report.record()) if json else print(told(name, report))
     if html or (watch_run and not json):
         show_run(report, card, printed, watch_run and not json, html)
     raise typer.Exit(report.exit_code())
+
+
+def told(name: str, report: Report) -> str:
+    """With advice, where it is the user's own that was checked."""
+    hint = advice(report) if is_own(name) else ""
+    return f"{text(report)}\n\n{hint}" if hint else text(report)
+
+
+def without_mistakes(name: str, card: Card) -> Card:
+    """Say all that is certainly wrong with a file of the user's own: a line each, with what to do."""
+    found = mistakes(card) if is_own(name) else []
+    for each in found[:-1]:
+        print(f"soloist: {name}:{each.line}: {each.text}", file=sys.stderr)
+    if found:
+        raise UsageError(f"{name}:{found[-1].line}: {found[-1].text}")
+    return card
 
 
 def _wanted(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from soloist.algorithms import CATALOGUE, find
+from soloist.algorithms import CATALOGUE, load
 from soloist.check import Limits
 from soloist.check.carry import Summary, check_carry, exit_code
 from soloist.check.explore import Watcher
@@ -15,7 +15,7 @@ COLUMNS = ("algorithm", ">starts", ">states", ">?seconds", "verdict")
 
 def run_carry(names: list[str], all: bool, limits: Limits, json: bool, watch: Watcher | None) -> None:
     """Check the named algorithms; with none named the whole catalogue. The limits are for each of them."""
-    cards = [find(name) for name in names or CATALOGUE]
+    cards = [load(name) for name in names or CATALOGUE]
     found = [check_carry(card, all, limits, watch) for card in cards]
     if json:
         print_json({"algorithms": [each.record() for each in found]})

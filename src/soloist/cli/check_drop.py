@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, find_any
+from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, load_any
 from soloist.check import Limits
 from soloist.cli.output import print_json, print_table, progress_bar
 from soloist.lab.assumptions import ASSUMPTIONS, NO_TIMER, STATES, Broken, matrix
@@ -17,7 +17,7 @@ def run_drop(names: list[str], all: bool, limits: Limits, json: bool) -> None:
     assumptions = [name for name in names if name in ASSUMPTIONS] or list(ASSUMPTIONS)
     algorithms = [name for name in names if name not in ASSUMPTIONS]
     for name in algorithms:
-        find_any(name)
+        load_any(name)
     algorithms = algorithms or [*CATALOGUE, *((*RECOVERY, *VARIANTS) if all else ())]
     with progress_bar("checking", json) as progress:
         found = matrix(algorithms, assumptions, os.cpu_count() or 1, min(limits.states, STATES), progress)

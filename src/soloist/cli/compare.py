@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 import typer
 
-from soloist.algorithms import CATALOGUE, Card, find_any
+from soloist.algorithms import CATALOGUE, Card, load_any
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
 from soloist.cli.output import number, picture, print_json, print_table, print_text, progress_bar
@@ -90,16 +90,17 @@ def compare(
         raise UsageError(f"--picture {svg}: tables are drawn as .svg; --plot draws figures as .png, too")
     if plot:
         check_plot(plot, figure, log)
-    cards = [find_any(name) for name in names] if names else [c for c in CATALOGUE.values() if fits(c, k)]
+    names = names or [name for name, card in CATALOGUE.items() if fits(card, k)]
+    cards = [load_any(name) for name in names]
     options, broken = options_of(cards, option), faults(fault or ())
     experiments = [
         Experiment(
-            algorithm=card.name,
+            algorithm=name,
             nodes=n,
             k=k,
             options={o.name: options[o.name] for o in card.options if o.name in options},
             workload=load,
-            network=network(card, latency, send_cost, receive_cost, channels),
+            network=network(card, k, latency, send_cost, receive_cost, channels),
             inside=duration(inside, "--inside"),
             entries=entries,
             warmup=warmup,
@@ -109,7 +110,7 @@ def compare(
         )
         for n in numbers(nodes, int, "--nodes must be numbers such as 10,30") or [10]
         for load in loads(rate, saturate)
-        for card in cards
+        for name, card in zip(names, cards, strict=True)
     ]
     for experiment in experiments:  # complain about any of them before the first one runs
         experiment.size()

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from soloist.algorithms import find
+from soloist.algorithms import load
 from soloist.cli.arguments import Json
 from soloist.cli.output import number, print_json, print_table, print_text, progress_bar, write_text
 from soloist.core import PropertyViolated, UsageError
@@ -61,7 +61,7 @@ def demo(
         raise UsageError(
             f"nodes must be from 1 to {MOST_NODES}, and entries at least 1, not {nodes} and {entries}"
         )
-    if find(algorithm).everybody_asks:
+    if load(algorithm).everybody_asks:
         raise UsageError(
             f"{algorithm} serves a node only while all the others ask, too: here some end before others"
         )

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from soloist.algorithms import find_any
+from soloist.algorithms import load_any
 from soloist.algorithms.printed import find_printed
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
@@ -23,7 +23,12 @@ from soloist.sim.faults import faults
 
 
 def simulate(
-    name: Annotated[str, typer.Argument(help="The algorithm; `soloist algorithms` lists them.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="The algorithm (`soloist algorithms` lists them), or a file of yours: my_lock.py."
+        ),
+    ],
     nodes: arg.Nodes = 10,
     k: arg.K = 1,
     rate: arg.Rate = None,
@@ -72,14 +77,14 @@ def simulate(
 
         soloist simulate lamport -n 3 --fault pause=1@2+0.5 --fault duplicate=0.01
     """
-    card = find_printed(name) if printed else find_any(name)
+    card = find_printed(name) if printed else load_any(name)
     experiment = Experiment(
         algorithm=name,
         nodes=nodes,
         k=k,
         options=algorithm_options(option),
         workload=workload(rate, saturate, requests),
-        network=network(card, latency, send_cost, receive_cost, channels),
+        network=network(card, k, latency, send_cost, receive_cost, channels),
         inside=duration(inside, "--inside"),
         entries=entries,
         warmup=warmup,

@@ -25,12 +25,14 @@ def workload(rate: float | None, saturate: bool, requests: str | None) -> Thinki
     return Thinking(1.0 if rate is None else rate)
 
 
-def network(card: Card, latency: str, send_cost: str, receive_cost: str, channels: str | None) -> Network:
+def network(
+    card: Card, k: int, latency: str, send_cost: str, receive_cost: str, channels: str | None
+) -> Network:
     if channels not in (None, "fifo", "any"):
         raise UsageError(f"--channels must be fifo or any, not {channels!r}")
     return Network(
         delay=delay(latency),
-        fifo=(channels or card.channels) == "fifo",
+        fifo=(channels or card.links(k)) == "fifo",
         send_cost=duration(send_cost, "--send-cost"),
         receive_cost=duration(receive_cost, "--receive-cost"),
     )

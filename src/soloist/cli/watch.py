@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from soloist.algorithms import RECOVERY, find_any
+from soloist.algorithms import RECOVERY, load_any
 from soloist.algorithms.printed import find_printed
 from soloist.cli import arguments as arg
 from soloist.cli import watch_server as pages
@@ -20,6 +20,7 @@ from soloist.cli.output import print_table, write_text
 from soloist.cli.situations import network, workload
 from soloist.core import PropertyViolated, UsageError
 from soloist.durations import duration
+from soloist.own import is_own
 from soloist.sim import Experiment
 from soloist.sim.faults import faults
 from soloist.watch import Trace
@@ -48,7 +49,7 @@ def watch(
         list[str] | None,
         typer.Argument(
             metavar="NAME | FILE...",
-            help="An algorithm, to be simulated; or a trace, the traces of all nodes of a cluster, or a script.",
+            help="An algorithm or a file of yours, to be simulated; or a trace, the traces of all nodes of a cluster, or a script.",
         ),
     ] = None,
     nodes: arg.Nodes = 5,
@@ -161,21 +162,21 @@ def watch(
 
         soloist watch --config cluster.toml
     """
-    browse = not no_browser
-    if done_without_a_run(example, puzzle, shared, config, member, port or 0, browse):
+    if done_without_a_run(example, puzzle, shared, config, member, port or 0, not no_browser):
         return
     if not what:
         raise UsageError(
             "what to watch is missing: give an algorithm, a trace or a script, or --example list"
         )
+    what = without_own(what)
     if example:
         trace = find_example(what[0], example).trace()
-    elif any(Path(each).exists() or each.endswith(FILES) for each in what):
+    elif not is_own(what[0]) and any(Path(each).exists() or each.endswith(FILES) for each in what):
         trace = of_files([Path(each) for each in what], lock, epoch)
     elif len(what) > 1:
         raise UsageError(f"one algorithm at a time; {what[1]!r} is too much, and is no file either")
     else:
-        card = find_printed(what[0]) if printed else find_any(what[0])
+        card = find_printed(what[0]) if printed else load_any(what[0])
         unit = 0.001 if what[0] in RECOVERY else 1.0  # their timers are set for such links
         if rate is None and not (saturate or requests):
             saturate, rate = card.everybody_asks, None if card.everybody_asks else RARELY / unit
@@ -186,7 +187,7 @@ def watch(
                 k=k,
                 options=algorithm_options(option),
                 workload=workload(rate, saturate, requests),
-                network=network(card, latency or f"exponential:{unit}", "0", "0", channels),
+                network=network(card, k, latency or f"exponential:{unit}", "0", "0", channels),
                 inside=duration(inside or str(unit), "--inside"),
                 entries=entries,
                 warmup=0,
@@ -196,11 +197,21 @@ def watch(
             )
         )
     if not (text or svg or html or export_as or validate) and wants_page(port, no_browser, beside):
-        pages.play(trace, None, port or 0, browse, beside)
+        pages.play(trace, None, port or 0, not no_browser, beside)
         return
     show(trace, text, svg, html, export_as)
     if validate:
         judge(trace)
+
+
+def without_own(what: list[str]) -> list[str]:
+    """The traces, of runs of an algorithm of the user's own: its file is loaded, so that its name is known."""
+    own = [each for each in what if is_own(each)]
+    if len(own) == len(what):
+        return what
+    for each in own:
+        load_any(each)
+    return [each for each in what if each not in own]
 
 
 def done_without_a_run(

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from soloist.algorithms import find
+from soloist.algorithms import load
 from soloist.core import SoloistError
 from soloist.testing import Contend, Findings, Workers
 from soloist.testing.worker import Grab
@@ -83,7 +83,7 @@ def tally(
     ordered = sorted(waits)
     return Tally(
         lock=job.lock,
-        algorithm=name,
+        algorithm=load(name).name,
         capacity=job.capacity,
         nodes=nodes,
         entries=found.entries,
@@ -99,7 +99,7 @@ def tally(
 
 def _bound(name: str, nodes: int, capacity: int) -> float:
     """A node has one site for a lock, and K for a semaphore of K."""
-    card = find(name)
+    card = load(name)
     return card.bound(card.size(nodes * capacity, capacity))
 
 

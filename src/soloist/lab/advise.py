@@ -139,7 +139,7 @@ def _sieve(situation: Situation, without: Collection[str]) -> tuple[list[str], d
     """What can be simulated at all, and why the rest can not."""
     fitting, ruled_out = [], {}
     for name, card in CATALOGUE.items():
-        if (card.capacity == "K") != (situation.k > 1):
+        if card.capacity == "1" and situation.k > 1:
             continue
         if why := _obstacle(card, situation, without):
             ruled_out[name] = why

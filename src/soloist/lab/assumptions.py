@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from soloist.algorithms import Card, find_any
+from soloist.algorithms import Card, load_any
 from soloist.check import Limits, Report, Space, check, explore, setting
 from soloist.check.setting import ALL
 from soloist.children import process_pool
@@ -69,7 +69,7 @@ class Broken(msgspec.Struct, frozen=True):
 
 def drop(algorithm: str, assumption: str, states: int = STATES) -> Broken:
     """Check one algorithm without one assumption: is it still safe; and if so, does it go on?"""
-    card = find_any(algorithm)
+    card = load_any(algorithm)
     timers = has_timers(card)
     if assumption == "timing" and not timers:
         return Broken(algorithm, assumption, NO_TIMER, SIZES[-1], 0)
@@ -156,7 +156,7 @@ def matrix(
         if assumption not in ASSUMPTIONS:
             raise unknown("assumption", assumption, ASSUMPTIONS)
     for name in algorithms:
-        find_any(name)
+        load_any(name)
     cells = [(name, assumption) for name in algorithms for assumption in wanted]
     found = []
     if jobs == 1:

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from soloist.algorithms import find_any
+from soloist.algorithms import load_any
 from soloist.algorithms.printed import find_printed
 from soloist.core import UsageError
 from soloist.core.toml import Document, Keys
@@ -79,7 +79,7 @@ def _sweep(document: Document) -> Sweep:
 def _contender(document: Document, value: Any, keys: Keys) -> Contender:
     given = document.convert({"name": value} if isinstance(value, str) else value, _Contender, keys)
     try:
-        find_printed(given.name) if given.printed else find_any(given.name)
+        find_printed(given.name) if given.printed else load_any(given.name)
     except UsageError as error:
         document.fail((*keys, "name"), str(error))
     return Contender(**msgspec.structs.asdict(given))

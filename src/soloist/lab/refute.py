@@ -65,7 +65,7 @@ def replay(card: Card, size: Size, fifo: bool, commands: Iterable[str]) -> tuple
 
 def replay_erratum(erratum: Erratum, card: Card, commands: Iterable[str]) -> tuple[list[str], str | None]:
     size = card.size(erratum.nodes, erratum.k, erratum.options)
-    return replay(card, size, (erratum.channels or card.channels) == "fifo", commands)
+    return replay(card, size, (erratum.channels or card.links(erratum.k)) == "fifo", commands)
 
 
 def is_printed(erratum: Erratum, report: Report) -> bool:

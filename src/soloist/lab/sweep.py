@@ -144,7 +144,7 @@ def experiment(contender: Contender, parameters: Mapping[str, Any]) -> Experimen
     costs = {name: p[name] for name in ("send_cost", "receive_cost") if name in p}
     links = Network(
         delay=p.get("latency", Network().delay),
-        fifo=p.get("channels", made.card().channels) == "fifo",
+        fifo=p.get("channels", made.card().links(made.k)) == "fifo",
         **costs,
     )
     made.size()  # complains about N, K and options

@@ -55,7 +55,7 @@ def takeover(name: str, seed: int, options: dict[str, float], lease: float = 0.0
 
 
 def _steps(name: str, seed: int, options: dict[str, float], fault: str) -> list[Step]:
-    network = Network(Uniform(0.0, D), fifo=find_any(name).channels == "fifo")
+    network = Network(Uniform(0.0, D), fifo=find_any(name).links(1) == "fifo")
     experiment = Experiment(
         name,
         NODES,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from soloist.algorithms import Card, find
+from soloist.algorithms import Card, find, load
 from soloist.algorithms._source import source_digest
 from soloist.core import UsageError
 from soloist.net.errors import ConfigMismatch
@@ -20,15 +20,11 @@ Cards = tuple[Card, Card]
 
 
 def chosen(algorithm: str | None, semaphore_algorithm: str | None) -> Cards:
-    return _card(algorithm or USUAL[0], "1"), _card(semaphore_algorithm or USUAL[1], "K")
-
-
-def _card(name: str, capacity: str) -> Card:
-    card = find(name)
-    if card.capacity != capacity:
-        use = "semaphores" if card.capacity == "K" else "locks"
-        raise UsageError(f"{name} is for {use}; choose another, `soloist algorithms` lists them")
-    return card
+    """What serves several can serve one, but not the other way round."""
+    lock, semaphore = load(algorithm or USUAL[0]), load(semaphore_algorithm or USUAL[1])
+    if semaphore.capacity != "K":
+        raise UsageError(f"{semaphore.name} is for locks; choose another, `soloist algorithms` lists them")
+    return lock, semaphore
 
 
 def introduction(

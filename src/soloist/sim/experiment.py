@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from soloist.algorithms import Card, Size, find_any
+from soloist.algorithms import Card, Size, load_any
 from soloist.algorithms.printed import find_printed
 from soloist.children import process_pool
 from soloist.core import Process, PropertyViolated, ProtocolError, Site, UsageError
@@ -51,6 +51,7 @@ class Experiment(msgspec.Struct, frozen=True):
     """Everything that a run depends on. The same experiment gives the same figures."""
 
     algorithm: str
+    """Its name, or a file or module of your own: `my_lock.py`, `package.module:CARD`."""
     nodes: int = 10
     k: int = 1
     options: dict[str, Any] = {}
@@ -78,7 +79,7 @@ class Experiment(msgspec.Struct, frozen=True):
 
     def card(self) -> Card:
         if not self.printed:
-            return find_any(self.algorithm)
+            return load_any(self.algorithm)
         return find_printed(self.algorithm, self.printed if isinstance(self.printed, str) else None)
 
     def settled(self) -> bool:

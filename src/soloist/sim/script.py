@@ -87,7 +87,7 @@ class Script(System):
         name, settings = _settings(words)
         card = find_any(name)
         nodes, k = int(settings.pop("nodes", 3)), int(settings.pop("k", 1))
-        fifo = settings.pop("channels", card.channels) == "fifo"
+        fifo = settings.pop("channels", card.links(k)) == "fifo"
         return self.start(card, card.size(nodes, k, settings), fifo)
 
     def start(self, card: Card, size: Size, fifo: bool) -> list[str]:
@@ -167,12 +167,13 @@ class Script(System):
 
     def _simulate(self, words: Sequence[str]) -> list[str]:
         name, settings = _settings(words)
+        k = int(settings.pop("k", 1))
         experiment = Experiment(
             name,
             nodes=int(settings.pop("nodes", 3)),
-            k=int(settings.pop("k", 1)),
+            k=k,
             workload=listed(settings.pop("requests", "0@0")),
-            network=Network(delay(settings.pop("latency", "1")), find_any(name).channels == "fifo"),
+            network=Network(delay(settings.pop("latency", "1")), find_any(name).links(k) == "fifo"),
             inside=duration(settings.pop("inside", "1")),
             seed=int(settings.pop("seed", 1)),
             options=settings,

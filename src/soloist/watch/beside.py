@@ -20,7 +20,7 @@ def alongside(commands: Iterable[str], card: Card, other: str, size: Size, fifo:
     same = beside.name == card.name
     fits = beside.size(size.n, size.k, size.options if same else None)
     script = RecordedScript(beside)
-    script.start(beside, fits, fifo if same else beside.channels == "fifo")
+    script.start(beside, fits, fifo if same else beside.links(size.k) == "fifo")
     leaving: set[int] = set()
     for command in commands:
         if not command.startswith("#"):

@@ -241,7 +241,7 @@ def _replay(card: Card, log: Log, order: list[Event]) -> Recording:
         return card.start_one(size, site)
 
     system = System(choose)
-    recording = Recording(system, card, size, card.channels == "fifo")
+    recording = Recording(system, card, size, card.links(size.k) == "fifo")
     recording.time = 0.0
     ids = _begin(system, log, make, order)
     for event in order:

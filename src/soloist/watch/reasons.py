@@ -100,7 +100,7 @@ class Reasons:
         if field is None:
             pointing = [process for process in processes if getattr(process, "holder", None) == process.me]
             return [*inside, *pointing]
-        has = [process for process in processes if getattr(process, field) not in (False, None, [])]
+        has = [process for process in processes if process.fields()[field] not in (False, None, [])]
         return [*inside, *(process for process in has if process not in inside)]
 
     def _what_about_it(self, holder: Process, process: Process) -> str:

@@ -45,7 +45,7 @@ class Setup(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         if self.puzzle:
             each = find_puzzle(self.puzzle).erratum
             size = each.card.size(each.nodes, each.k, each.options)
-            return each.card, size, (each.channels or each.card.channels) == "fifo"
+            return each.card, size, (each.channels or each.card.links(each.k)) == "fifo"
         if self.nodes > MOST_SITES:
             raise UsageError(f"at most {MOST_SITES} sites are played with, not {self.nodes}")
         wrong = self.printed or self.erratum
@@ -53,7 +53,7 @@ class Setup(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         return card, card.size(self.nodes, self.k, self.options), self._fifo(card)
 
     def _fifo(self, card: Card) -> bool:
-        channels = self.channels or card.channels
+        channels = self.channels or card.links(self.k)
         if channels not in ("fifo", "any"):
             raise unknown("channels", channels, ("fifo", "any"))
         return channels == "fifo"

@@ -30,6 +30,10 @@ class Shape(NamedTuple):
     """The variable that has whom a site asks."""
     inside: bool = False
     """Whether the token's variable says nothing of the one with which a site is inside."""
+    sets: Sequence[str] = ()
+    """Variables that name many sites: an arrow to each."""
+    nested: bool = False
+    """Whether the token is that of the algorithm that runs inside."""
 
 
 def ring(processes: Sequence[Process]) -> Edges:
@@ -39,6 +43,12 @@ def ring(processes: Sequence[Process]) -> Edges:
 
 def star(processes: Sequence[Process]) -> Edges:
     return [(0, i) for i in range(1, len(processes))]
+
+
+def groups(processes: Sequence[Any]) -> Edges:
+    """Each site and the next one of its group."""
+    k = processes[0].k
+    return [(i, i + k) for i in range(len(processes) - k)]
 
 
 def along(field: str) -> Callable[[Sequence[Process]], Edges]:
@@ -60,7 +70,8 @@ SHAPES: dict[str, Shape] = {
     "Arbiter": Shape(queue="queue", pointers=("lock",), quorum="S"),
     "Sanders": Shape(queue="queue", pointers=("lock",), quorum="I"),
     "BulgannawarVaidya": Shape(pointers=("pointer",), token="token", kinds=("Token",), queue="nq"),
-    "CarvalhoRoucairol": Shape(queue="deferred"),
+    "CarvalhoRoucairol": Shape(sets=("A",), queue="deferred"),
+    "CausalOrder": Shape(queue="before", nested=True),
     "Central": Shape("star", queue="queue", edges=star),
     "HelaryPlouzeauRaynal": Shape(token="have_token", kinds=("Token",), edges=along("neighbours")),
     "Lamport": Shape(queue="q"),
@@ -75,7 +86,7 @@ SHAPES: dict[str, Shape] = {
     "NeilsenMizuno": Shape(
         "tree", ("last", "next"), "holding", ("Privilege",), edges=along("last"), inside=True
     ),
-    "Partitioned": Shape(),
+    "Partitioned": Shape(edges=groups),
     "RaymondK": Shape(queue="defer"),
     "RaymondTree": Shape("tree", ("holder",), None, ("Privilege",), "q", along("holder")),
     "Raynal": Shape("ring", edges=ring),
@@ -96,8 +107,11 @@ def shape(kind: type[Process]) -> Shape:
 
 def stage(card: Card, size: Size) -> Stage:
     """How this system is drawn."""
-    processes = card.start(size)
+    processes: Sequence[Any] = card.start(size)
     look = shape(card.process)
+    if look.nested:
+        inner = shape(type(processes[0].inner))
+        look = look._replace(token=inner.token, kinds=inner.kinds, inside=inner.inside)
     quorums = None
     if look.quorum:
         quorums = [sorted({*getattr(process, look.quorum), process.me}) for process in processes]
@@ -105,7 +119,10 @@ def stage(card: Card, size: Size) -> Stage:
         layout="grid" if quorums and _is_square(size.n) else look.layout,
         edges=look.edges(processes) if look.edges else [],
         quorums=quorums,
-        pointers=[Pointer(name, name) for name in look.pointers],
+        pointers=[
+            *(Pointer(name, name) for name in look.pointers),
+            *(Pointer(name, name, many=True) for name in look.sets),
+        ],
         token=Token(look.token, list(look.kinds), look.inside) if look.kinds else None,
         queue=look.queue,
     )

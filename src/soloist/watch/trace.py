@@ -35,10 +35,11 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class Pointer(msgspec.Struct, frozen=True):
-    """A variable that names a site: an arrow that turns."""
+    """A variable that names a site, or one arrow for each of many: an arrow that turns."""
 
     field: str
     label: str
+    many: bool = False
 
 
 class Token(msgspec.Struct, frozen=True):

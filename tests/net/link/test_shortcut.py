@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import random
 import socket
 import subprocess
@@ -17,6 +16,7 @@ import pytest
 from soloist.core import UsageError
 from soloist.net import Node
 from soloist.net.link import shortcut
+from soloist.net.link.porch import Porch
 from soloist.net.link.security import address
 from soloist.net.link.tcp import TcpTransport
 from soloist.testing import connected, eventually, ports, started, tcp_cluster
@@ -199,21 +199,17 @@ def test_the_name_is_free_again_when_its_process_is_killed() -> None:
 def test_a_node_that_cannot_start_meets_nobody(too_late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Or its peers would take the next of that name for one that has forgotten its locks."""
 
-    async def refused(self: asyncio.Server) -> None:
-        raise OSError(errno.EADDRINUSE, "taken")
-
     async def main() -> None:
         with ports("a", "b") as peers, socket.socket() as taken:
             async with Node("a", peers) as a:
-                if too_late:  # somebody else listens after both have got the port
-                    monkeypatch.setattr(asyncio.Server, "start_serving", refused)
+                taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                taken.bind(("127.0.0.1", address(peers["b"]).port))
+                if too_late:  # both have got the port, and the other listens first
+                    listen = Porch.listen
+                    monkeypatch.setattr(Porch, "listen", lambda porch: (taken.listen(), listen(porch)))
                 else:
-                    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                    taken.bind(("127.0.0.1", address(peers["b"]).port))
                     taken.listen()
-                    monkeypatch.delattr(
-                        asyncio.get_running_loop().__class__, "create_unix_server", raising=False
-                    )
+                    monkeypatch.delattr(Porch, "bind_unix")
                 with pytest.raises(UsageError, match="cannot listen"):
                     await Node("b", peers).start()
                 assert a.missing() == ["b"]

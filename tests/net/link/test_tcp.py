@@ -24,6 +24,7 @@ from soloist.net.link.tcp import LAST_RETRY, TcpTransport
 from soloist.net.link.wire import MAX_FRAME, Envelope
 from soloist.testing import FaultProxy, connected, eventually, ports, started, tcp_cluster
 from tests.net.helpers import LOOPS, Exclusion, Loop, assert_at_rest, log_lines, run
+from tests.net.link.certificates import Authority
 
 
 @pytest.fixture(autouse=True)
@@ -483,3 +484,34 @@ def test_a_session_is_put_aside_and_taken_up_again_but_never_begun_twice() -> No
                     pass
 
     run(go())
+
+
+@pytest.mark.parametrize("protected", [False, True], ids=["plain", "tls"])
+@pytest.mark.parametrize("turns", range(6))
+def test_whoever_comes_while_a_node_hangs_up_is_hung_up_on(
+    turns: int, protected: bool, tmp_path: Path
+) -> None:
+    """It takes turns of the loop from accepting a socket to knowing its connection; all of them are tried."""
+
+    async def main() -> None:
+        with ports("a", "b") as peers:
+            tls = Authority(tmp_path).certificate("a") if protected else None
+            async with Node("a", peers, tls=tls) as node:
+                listen = tcp(node).listen
+                with socket.create_connection((listen.host, listen.port)) as stranger:
+                    stranger.setblocking(False)
+                    for _ in range(turns):
+                        await asyncio.sleep(0)
+                    tcp(node)._hang_up()
+
+                    def gone() -> bool:
+                        try:
+                            return stranger.recv(1) == b""
+                        except BlockingIOError:
+                            return False
+                        except ConnectionResetError:
+                            return True
+
+                    await eventually(gone, "the stranger's connection is closed")
+
+    run(main())

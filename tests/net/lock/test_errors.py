@@ -58,8 +58,6 @@ def test_impossible_nodes_are_refused() -> None:
         Node("z", {"a": "127.0.0.1:1"})
     with pytest.raises(UsageError, match="HOST:PORT"):
         Node("a", {"a": "127.0.0.1"})
-    with pytest.raises(UsageError, match="is for semaphores"):
-        memory_nodes("a", algorithm="raymond-k")
     with pytest.raises(UsageError, match="is for locks"):
         memory_nodes("a", semaphore_algorithm="lamport")
     with pytest.raises(UsageError, match="did you mean"):

@@ -18,13 +18,20 @@ from tests.net.helpers import run
 FOR_EVER = 600.0
 
 
-def options_for(name: str) -> dict[str, Any]:
-    return {"semaphore_algorithm" if CATALOGUE[name].capacity == "K" else "algorithm": name}
+KINDS = [
+    (name, places)
+    for name in sorted(set(CATALOGUE) - {"raynal"})  # which serves nobody who asks alone
+    for places in ((1, 2) if CATALOGUE[name].capacity == "K" else (1,))
+]
+"""As locks, and as semaphores of two."""
 
 
-@pytest.mark.parametrize("name", sorted(set(CATALOGUE) - {"raynal"}))  # which serves nobody who asks alone
-def test_a_holder_vanishes(name: str) -> None:
-    places = 2 if CATALOGUE[name].capacity == "K" else 1
+def options_for(name: str, places: int) -> dict[str, Any]:
+    return {"semaphore_algorithm" if places > 1 else "algorithm": name}
+
+
+@pytest.mark.parametrize(("name", "places"), KINDS)
+def test_a_holder_vanishes(name: str, places: int) -> None:
     must_wait = places == 1 or CATALOGUE[name].prompt  # elsewhere one may wait though there is room, or not
     shared = ["both"] if must_wait else []
 
@@ -35,7 +42,7 @@ def test_a_holder_vanishes(name: str) -> None:
         return [await lock(node, what).acquire_or_raise(None) for what in names]
 
     async def go() -> None:
-        async with memory_cluster("abc", lease=FOR_EVER, **options_for(name)) as (a, b, c):
+        async with memory_cluster("abc", lease=FOR_EVER, **options_for(name, places)) as (a, b, c):
             kept = await taken(a, "kept", *shared[: places - 1])
             fences, slots = [hold.fence for hold in kept], [hold.slots for hold in kept]
             killed = await taken(b, "wanted", *shared)

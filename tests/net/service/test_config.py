@@ -107,7 +107,6 @@ BAD = {
     "cluster = ''\n" + NODES: "cluster.toml:1: cluster: is empty",
     "cluster = true\n" + NODES: "cluster.toml:1: cluster: should be text in quotes, not true or false",
     "algorithm = 'naimi-trehl'\n" + NODES: "cluster.toml:1: algorithm: unknown algorithm 'naimi-trehl'; did you mean naimi-trehel",
-    "algorithm = 'raymond-k'\n" + NODES: "cluster.toml:1: algorithm: raymond-k is for semaphores",
     "semaphore_algorithm = 'lamport'\n" + NODES: "cluster.toml:1: semaphore_algorithm: lamport is for locks",
     "locality = -1\n" + NODES: "cluster.toml:1: locality: should be a whole number from 0, not -1",
     "locality = 1.5\n" + NODES: "cluster.toml:1: locality: should be a whole number, not a number such as 0.5",

@@ -79,6 +79,7 @@ ERRATA = (
         card=msgspec.structs.replace(CARD, process=InformSetsPointer),
         breaks="deadlock",
         rounds=2,
+        channels="fifo",
         options={"inform": 1},
     ),
     Erratum(
@@ -116,6 +117,7 @@ ERRATA = (
         repair="The node-queue is emptied when it has gone into the token-queue.",
         card=msgspec.structs.replace(CARD, process=KeepsItsNodeQueue),
         breaks="error",
+        channels="fifo",
         run="by the letter",
     ),
 )

@@ -6,9 +6,10 @@ Most are judged in one of three ways: on the way, by a look at each state (`alar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from soloist.check.counterexample import Walk
+from soloist.check.counterexample import Step, Walk
 from soloist.check.explore import Graph
 from soloist.check.finding import Finding
 from soloist.check.history import Ghost
@@ -20,6 +21,8 @@ class Property:
 
     name: ClassVar[str]
     says: ClassVar[str]
+    look: ClassVar[str] = ""
+    """What to look for in a run that breaks it, for whoever wrote the algorithm."""
 
     def is_promised(self, setting: Setting) -> bool:
         """Whether an algorithm has to keep it."""
@@ -28,6 +31,10 @@ class Property:
     def refusal(self, setting: Setting) -> str:
         """Why it makes no sense to ask for it; empty if it does."""
         return ""
+
+    def advice(self, reason: str, steps: Sequence[Step]) -> str:
+        """What to look for in this very run, given what is wrong at its end in words."""
+        return self.look
 
     # On the way: states that must not be.
 

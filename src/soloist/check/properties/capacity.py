@@ -10,6 +10,7 @@ from soloist.check.properties._property import Property
 class Capacity(Property):
     name = "capacity"
     says = "K sites can be inside together"
+    look = "What does the one that waits still need, although a place is free?"
     on_graph = True
 
     def judge(self, graph: Graph, finding: Finding) -> None:

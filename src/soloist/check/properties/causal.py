@@ -16,6 +16,7 @@ from soloist.core import Site
 class Causal(Property):
     name = "causal"
     says = "a request made in knowledge of another enters after it"
+    look = "Whoever was heard of first has to go first."
     remembers = True
 
     def is_promised(self, setting: Setting) -> bool:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from soloist.check.counterexample import Walk, last
+from collections.abc import Sequence
+
+from soloist.check.counterexample import Step, Walk, last
 from soloist.check.parts import WRONG
 from soloist.check.properties._property import Property
+
+ADVICE = {
+    "was let in while": "Call `self.enter()` only where `self.phase is WAITING`: an answer may come late, or twice.",
+    "immutable type": "A message that was received cannot be changed: make a new one.",
+    "does not know": "A message came that has no handler: add a method with `@on(…)` above it.",
+    "has no attribute": "Name the field in the class, as `name: type`, and give it in `start`.",
+}
+"""By what Python, or a process, says of an error: what to do."""
 
 
 class Error(Property):
@@ -16,3 +26,6 @@ class Error(Property):
     def complaint(self, walk: Walk) -> str:
         words = super().complaint(walk)
         return words and f"{last(walk)}, and its handler fails: {words}"
+
+    def advice(self, reason: str, steps: Sequence[Step]) -> str:
+        return next((text for said, text in ADVICE.items() if said in reason), "")

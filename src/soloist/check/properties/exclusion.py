@@ -10,6 +10,7 @@ from soloist.check.properties._property import Property
 class Exclusion(Property):
     name = "exclusion"
     says = "at most K sites are inside at any time"
+    look = "Look at the second one to enter: what did it take for its permission, and who gave the same to the other?"
     on_the_way = True
     alarm = TOO_MANY
 

@@ -18,6 +18,7 @@ from soloist.core import Site
 class Fence(Property):
     name = "fence"
     says = "a counter carried by the messages grows from entry to entry"
+    look = "What lets somebody in has to come, from site to site, from the last one that was inside."
     remembers = True
 
     def is_promised(self, setting: Setting) -> bool:

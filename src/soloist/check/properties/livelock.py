@@ -13,6 +13,7 @@ from soloist.check.setting import UNBOUNDED, Setting
 class Livelock(Property):
     name = "livelock"
     says = "from every state all requests can still be served"
+    look = "Which message is answered by one that causes it again?"
     on_graph = True
 
     def is_promised(self, setting: Setting) -> bool:

@@ -37,6 +37,7 @@ from soloist.core import Site
 class Starvation(Property):
     name = "starvation"
     says = "whoever waits gets in, if no message and no exit is put off for ever"
+    look = "Serve requests in some order: of arrival, of time stamps, or in turn."
     on_graph = True
     endless = True
 

@@ -15,6 +15,7 @@ from soloist.core import Process, Site
 class Timestamp(Property):
     name = "timestamp"
     says = "entries come in the order of their requests' timestamps"
+    look = "Compare (number, site) of what was asked, and let the older one go first."
     remembers = True
 
     def is_promised(self, setting: Setting) -> bool:

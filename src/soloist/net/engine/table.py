@@ -19,10 +19,10 @@ from soloist.net.errors import ConfigMismatch
 from soloist.net.link.wire import LockState
 from soloist.net.telemetry.observer import Observer, port_for, tell_of_lock
 from soloist.views import Holder, Registration, View
-from soloist.views.carry import Carried, carry
 
 if TYPE_CHECKING:
     from soloist.net.hold import Hold
+    from soloist.views.carry import Carried
 
 MOST_SITES = 2000
 """Sites of one semaphore, over all nodes: each permit is a site at every node, and each site keeps something of all others."""
@@ -140,6 +140,8 @@ class Table:
 
     def _start(self, lock: str) -> Carried:
         """How a held lock begins: the same at all nodes."""
+        from soloist.views.carry import carry  # after a change of view, which most programs never see
+
         holds = self.held[lock]
         holders = [(self._hosts[hold.incarnation], hold.slot if hold.slot >= 0 else None) for hold in holds]
         return carry(self.card_for(holds[0].size), self.names, holders, holds[0].size)

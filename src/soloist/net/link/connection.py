@@ -88,6 +88,9 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.wire = cast(asyncio.Transport, transport)  # uvloop's are not of this class, but do the same
         sock = self.socket = transport.get_extra_info("socket")
+        if self.owner.over:
+            self.wire.abort()
+            return
         if sock and sock.family != socket.AF_UNIX:
             _tune(sock)
         if self.visitor:

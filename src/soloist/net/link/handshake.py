@@ -14,9 +14,9 @@ from collections.abc import Collection
 
 import msgspec
 
-from soloist.algorithms import CATALOGUE
+from soloist.algorithms import find
 from soloist.algorithms._source import source_digest
-from soloist.core import ProtocolError
+from soloist.core import ProtocolError, UsageError
 from soloist.net.link.versions import Versions
 from soloist.net.link.will import Will
 from soloist.net.link.wire import encode
@@ -185,9 +185,10 @@ def check_algorithms(me: Who, theirs: Who) -> None:
 
 def source_of(algorithm: str) -> str | None:
     """The digest of an algorithm's source, as far as it is at hand; None if there is no such algorithm here."""
-    if algorithm not in CATALOGUE:
+    try:
+        return source_digest(find(algorithm).process)
+    except UsageError:
         return None
-    return source_digest(CATALOGUE[algorithm].process)
 
 
 def _lease(who: Who) -> str:

@@ -1,7 +1,8 @@
-"""Where connections wait whose TLS is not up yet.
+"""Where connections wait until they are up.
 
-asyncio tells of such a connection only when TLS is up, so whoever never gets that far would not be counted. Here each
-one counts among the strangers from the moment it is accepted.
+asyncio tells of a connection only when its TLS is up, so whoever never gets that far would not be counted; and one that
+comes while `asyncio.Server.close` is called is forgotten, and stays open. Here each one counts among the strangers from
+the moment it is accepted.
 
 The will of a dead node comes in the clear, and the TLS of a connection for renewals is not the loop's. So we look at the
 first byte before TLS begins: all frames that are short begin with a zero, and TLS never does.
@@ -15,7 +16,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any
 
 from soloist.net.link.ciphered import FIRST_BYTE, Ciphered
 from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection
@@ -33,18 +34,22 @@ class Visitor:
 
     dialled = None
 
-    def __init__(self, owner: TcpTransport, sock: socket.socket, context: ssl.SSLContext) -> None:
+    def __init__(self, owner: TcpTransport, sock: socket.socket, context: ssl.SSLContext | None) -> None:
         self.owner, self.socket = owner, sock
         self.handed_over = False
         """Whether the loop has the socket, and closes it."""
         self.entering = asyncio.get_running_loop().create_task(self._enter(context), name="tls")
         self.entering.add_done_callback(self._entered)
 
-    async def _enter(self, context: ssl.SSLContext) -> None:
+    async def _enter(self, context: ssl.SSLContext | None) -> None:
         loop = asyncio.get_running_loop()
+        make: Callable[[], Connection] = partial(Connection, self.owner, None, visitor=self)
+        if context is None:
+            self.handed_over = True
+            await loop.connect_accepted_socket(make, self.socket)
+            return
         with contextlib.suppress(OSError):  # `soloist.net.link.security` says why
             first = await self._first_byte()
-            make: Callable[[], Connection] = partial(Connection, self.owner, None, visitor=self)
             if first == b"\0":
                 make = partial(Connection, self.owner, None, visitor=self, only_will=True)
             elif first == FIRST_BYTE:
@@ -96,40 +101,65 @@ def _done(future: asyncio.Future[None]) -> None:
 class Porch:
     """Listens, as an `asyncio.Server` does, and counts whoever comes."""
 
-    def __init__(self, owner: TcpTransport, context: ssl.SSLContext) -> None:
+    def __init__(self, owner: TcpTransport, context: ssl.SSLContext | None) -> None:
         self.owner, self.context = owner, context
         self.sockets: list[socket.socket] = []
-        self.accepting: list[asyncio.Task[None]] = []
 
-    async def open(self) -> Self:
-        loop = asyncio.get_running_loop()
+    async def bind(self) -> None:
+        """Take the address; nobody is heard before `listen`."""
         where = self.owner.listen
-        found = await loop.getaddrinfo(
+        found = await asyncio.get_running_loop().getaddrinfo(
             where.host, where.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
         for family, address in sorted({(family, address) for family, *_, address in found}):
-            sock = socket.create_server((str(address[0]), int(address[1])), family=family, backlog=BACKLOG)
-            sock.setblocking(False)
-            self.sockets.append(sock)
-            self.accepting.append(loop.create_task(self._accept(sock), name="accept"))
-        return self
+            self._bind(family, address)
 
-    async def _accept(self, listening: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                sock, _ = await loop.sock_accept(listening)
-            except OSError as error:
-                self.owner.warn(f"no connection can be accepted: {error.strerror}")
-                await asyncio.sleep(OUT_OF_FILES_SECONDS)
-                continue
-            self.owner.made(Visitor(self.owner, sock, self.context))
+    def bind_unix(self, path: str) -> None:
+        self._bind(socket.AF_UNIX, path)
+
+    def _bind(self, family: int, address: Any) -> None:
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            if family != socket.AF_UNIX:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            sock.bind(address)
+        except OSError:
+            sock.close()
+            raise
+        sock.setblocking(False)
+        self.sockets.append(sock)
+
+    def listen(self) -> None:
+        for sock in reversed(self.sockets):  # the first last: whoever finds it finds the others, too
+            sock.listen(BACKLOG)
+            self._look_at(sock)
+
+    def _look_at(self, listening: socket.socket) -> None:
+        if listening.fileno() >= 0:
+            asyncio.get_running_loop().add_reader(listening, self._accept, listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        """Without a task: one that is cancelled just after it has accepted somebody would forget the socket."""
+        try:
+            sock, _ = listening.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError as error:
+            self.owner.warn(f"no connection can be accepted: {error.strerror}")
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(listening)
+            loop.call_later(OUT_OF_FILES_SECONDS, self._look_at, listening)
+            return
+        sock.setblocking(False)
+        self.owner.made(Visitor(self.owner, sock, self.context))
 
     def close(self) -> None:
-        for task in self.accepting:
-            task.cancel()
+        loop = asyncio.get_running_loop()
         for sock in self.sockets:
-            asyncio.get_running_loop().call_soon(sock.close)  # once nobody waits for it
+            loop.remove_reader(sock)
+            sock.close()
 
 
 __all__ = ["Porch", "Visitor"]

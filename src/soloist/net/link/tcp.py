@@ -82,7 +82,9 @@ class TcpTransport:
         """Nodes that said who they are and were not let in, each time."""
         self.warned: dict[str, float] = {}
         """What was logged, and when."""
-        self.servers: list[asyncio.Server | Porch] = []
+        self.servers: list[Porch] = []
+        self.over = False
+        """Whether we have hung up: what was accepted just before has nobody to belong to."""
         self.pulses = Pulses(self)
         self.strangers: dict[Connection | Visitor, None] = {}
         """Connections that are not proven yet, oldest first."""
@@ -106,6 +108,7 @@ class TcpTransport:
 
     async def start(self, receive: Receive, meeting: Meeting) -> None:
         self.receive, self.meeting = receive, meeting
+        self.over = False
         self.readable = select.epoll() if hasattr(select, "epoll") else select.poll()
         try:
             await self._listen()
@@ -120,21 +123,17 @@ class TcpTransport:
             peer.dialling = asyncio.create_task(self._dial(peer), name=f"dial {peer.name}")
 
     async def _listen(self) -> None:
-        loop = asyncio.get_running_loop()
-        accept = lambda: Connection(self, None)  # noqa: E731
+        porch = Porch(self, self.tls.server() if self.tls else None)
+        self.servers.append(porch)
         if self.listen.unix:
             _make_room_for_socket(self.listen.host)
-            self.servers.append(await loop.create_unix_server(accept, self.listen.host))
-            return
-        if self.tls:
-            self.servers.append(await Porch(self, self.tls.server()).open())
-            return
-        server = await loop.create_server(accept, self.listen.host, self.listen.port, start_serving=False)
-        self.servers.append(server)
+            porch.bind_unix(self.listen.host)
+        else:
+            await porch.bind()
         if self.shortcut and (name := shortcuts.name_of(self.listen)):
             with contextlib.suppress(OSError):  # somebody has taken the name: there is TCP
-                self.servers.append(await loop.create_unix_server(accept, name))
-        await server.start_serving()  # last: whoever finds us finds the shortcut, too
+                porch.bind_unix(name)
+        porch.listen()
 
     async def _dial(self, peer: Peer) -> None:
         """Call a peer whenever there is no connection; one that should call us only if it does not."""
@@ -282,6 +281,7 @@ class TcpTransport:
                 os.unlink(self.listen.host)
 
     def _drop_all(self) -> None:
+        self.over = True
         while self.servers:
             self.servers.pop().close()
         if hasattr(self.readable, "close"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
+from soloist.net.member.company import node_of
 from soloist.net.member.hearing import Hearing
-from soloist.net.member.parcel import node_of
 from soloist.views import View
 
 log = logging.getLogger("soloist.net")

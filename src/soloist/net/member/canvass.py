@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 
 from soloist.core import Message
+from soloist.net.member.company import node_of
 from soloist.net.member.hearing import Hearing
-from soloist.net.member.parcel import node_of
 from soloist.net.member.wish import Wish, unwise
 from soloist.views import Algorithm, Ballot, Proposer, View, Voter
 from soloist.views.messages import Decided, Stored

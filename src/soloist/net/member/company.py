@@ -212,3 +212,8 @@ def check_lease(seconds: Asked) -> Lease | None:
             f'lease must be a number of seconds, {LEAST_LEASE:g} or more, "auto" or None; not {seconds!r}'
         )
     return Lease(float(seconds), drift=0.01, margin=max(0.05, seconds / 50))
+
+
+def node_of(voter: str) -> str:
+    """The name of the node that has this vote file."""
+    return voter.rpartition("#")[0]

@@ -20,12 +20,13 @@ from soloist.net.member.breaks import Pleas
 from soloist.net.member.canvass import Canvass
 from soloist.net.member.chronicle import Chronicle
 from soloist.net.member.clock import Clock
+from soloist.net.member.company import node_of
 from soloist.net.member.editions import Editions
 from soloist.net.member.events import Events
 from soloist.net.member.gate import Gate
 from soloist.net.member.hearing import Hearing, name_of
 from soloist.net.member.joining import joining_requests, say_farewell
-from soloist.net.member.parcel import VOTER, Parcel, decode_parcel, node_of
+from soloist.net.member.parcel import VOTER, Parcel, decode_parcel
 from soloist.net.member.renewal import Pulse
 from soloist.net.member.votes import CannotStore, Votes
 from soloist.views import Member, Node, View, Voter

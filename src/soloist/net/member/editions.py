@@ -14,7 +14,8 @@ from __future__ import annotations
 import logging
 
 from soloist.core import Message
-from soloist.net.member.parcel import Parcel, node_of
+from soloist.net.member.company import node_of
+from soloist.net.member.parcel import Parcel
 from soloist.net.member.votes import Votes
 from soloist.views import Voter
 from soloist.views.messages import Accept, Prepare, Renew

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from soloist.core import UsageError
 from soloist.net.member.company import USUAL_LEASE, Asked, check_lease
 from soloist.net.member.etcd.endpoints import Endpoints, Etcd
-from soloist.net.member.membership import Membership, begin_membership
 from soloist.views import Lease
+
+if TYPE_CHECKING:
+    from soloist.net.member.membership import Membership
 
 LEAST_SECONDS = 2
 """Etcd's leases are no shorter than one and a half of its elections."""
@@ -20,10 +23,17 @@ LEAST_SECONDS = 2
 def engine(lease: Asked, etcd: Endpoints | None) -> tuple[Lease | None, Callable[..., Membership]]:
     """The terms, from what a user says, and what begins a membership with them."""
     if etcd is None:
-        return check_lease(lease), begin_membership
+        return check_lease(lease), begin_with_voters
     from soloist.net.member.etcd.membership import begin_with_etcd  # only who wants it loads HTTP
 
     return etcd_lease(lease), partial(begin_with_etcd, Etcd.of(etcd))
+
+
+def begin_with_voters(*told: Any) -> Membership:
+    """As `begin_membership`, which is loaded when a node with a lease starts: an import is shorter without it."""
+    from soloist.net.member.membership import begin_membership
+
+    return begin_membership(*told)
 
 
 def etcd_lease(said: Asked) -> Lease:

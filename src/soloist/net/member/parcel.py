@@ -27,8 +27,3 @@ class Parcel(msgspec.Struct, frozen=True, array_like=True):
 
 
 decode_parcel = msgspec.msgpack.Decoder(Parcel).decode
-
-
-def node_of(voter: str) -> str:
-    """The name of the node that has this vote file."""
-    return voter.rpartition("#")[0]

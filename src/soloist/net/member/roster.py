@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 from soloist.net.link.handshake import Who, difference
 from soloist.net.link.transport import Transport
-from soloist.net.member.company import Company
-from soloist.net.member.parcel import node_of
+from soloist.net.member.company import Company, node_of
 from soloist.views import View
 
 log = logging.getLogger("soloist.net")

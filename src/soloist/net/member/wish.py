@@ -11,7 +11,7 @@ from typing import Literal
 
 from soloist.core import UsageError
 from soloist.net.link.handshake import Who
-from soloist.net.member.parcel import node_of
+from soloist.net.member.company import node_of
 from soloist.net.member.roster import Roster, addresses_of
 from soloist.views import View
 from soloist.views.messages import Stored

@@ -29,7 +29,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from soloist.algorithms import find
+from soloist.algorithms import load as load_card
 from soloist.core import UsageError, unknown
 from soloist.core.toml import Document, Keys
 from soloist.net.link.security import TLS, Address, address
@@ -37,6 +37,7 @@ from soloist.net.member.company import Asked
 from soloist.net.member.engines import etcd_lease
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.node import Node
+from soloist.own import is_own
 
 T = TypeVar("T")
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -213,8 +214,8 @@ class _Reader:
         config = Config(
             path=self.path,
             cluster=self._name(top.cluster, ("cluster",)),
-            algorithm=self._algorithm("algorithm", "1"),
-            semaphore_algorithm=self._algorithm("semaphore_algorithm", "K"),
+            algorithm=self._algorithm("algorithm", several=False),
+            semaphore_algorithm=self._algorithm("semaphore_algorithm", several=True),
             locality=top.locality,
             lease=self._lease(),
             insecure=top.insecure,
@@ -369,13 +370,15 @@ class _Reader:
                 "or insecure = true if everybody there is trusted",
             )
 
-    def _algorithm(self, key: str, capacity: str) -> str | None:
+    def _algorithm(self, key: str, several: bool) -> str | None:
         name: str | None = getattr(self.top, key)
         if name is None:
             return None
-        card = self._checked(name, (key,), find)
-        if card.capacity != capacity:
-            self.fail((key,), f"{name} is for {'semaphores' if card.capacity == 'K' else 'locks'}")
+        if is_own(name):
+            name = str(self.path.absolute().parent / name) if ".py" in name else name
+        card = self._checked(name, (key,), load_card)
+        if several and card.capacity == "1":
+            self.fail((key,), f"{name} is for locks")
         return name
 
     def _name(self, name: str, keys: Keys) -> str:

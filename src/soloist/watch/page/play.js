@@ -70,13 +70,19 @@ export class Game {
     return { branch: this.play.branch, at: this.at };
   }
 
-  /** One call at a time; what goes wrong is said, and changes nothing. */
+  /** One call at a time; what goes wrong is said, and changes nothing. A click does not get lost in a mere look: it waits for its answer. */
   async ask(name, body) {
-    if (this.busy) return null;
+    while (this.looking && name !== "state") await this.looking;
+    if (this.busy) {
+      if (name !== "state") fill(this.said, "One thing at a time: the answer to the last click is on its way.");
+      return null;
+    }
     this.busy = true;
     this.element.setAttribute("aria-busy", "true");
     try {
-      const answer = await this.call(name, body);
+      const asked = this.call(name, body);
+      if (name === "state") this.looking = asked.catch(() => null);
+      const answer = await asked;
       if (name !== "state") fill(this.said, answer.text || "");
       return answer;
     } catch (error) {
@@ -84,6 +90,7 @@ export class Game {
       return null;
     } finally {
       this.busy = false;
+      if (name === "state") this.looking = null;
       this.element.removeAttribute("aria-busy");
       this.player.touch();
     }
@@ -169,6 +176,10 @@ export class Game {
   look() {
     this.pending = setTimeout(async () => {
       const { at } = this;
+      if (this.busy) {
+        this.askedAt = null; // asked again, once the other answer is there
+        return;
+      }
       const answer = await this.ask("state", this.body);
       if (!answer) return;
       this.play = answer.play;
@@ -201,7 +212,11 @@ export class Game {
     return false;
   }
 
+  /** Only where something has changed: a list that is open would be shut. */
   drawPuzzle(puzzle) {
+    const told = JSON.stringify(puzzle ?? null);
+    if (told === this.told) return;
+    this.told = told;
     const { puzzles = [] } = this.play;
     const choice = puzzles.length ? el("select", { "aria-label": "Beat the paper: choose a puzzle", onchange: (event) => event.target.value && this.begin({ puzzle: event.target.value }) },
       el("option", { value: "" }, "Beat the paper …"), ...puzzles.map(({ id, title, best }) => el("option", { value: id, selected: puzzle && puzzle.id === id }, `${title} (best known: ${best} steps)`))) : null;

@@ -191,7 +191,8 @@ export class Stage {
 
   drawBelow(parts, fields) {
     const { queue } = this.run.stage;
-    const value = queue && this.roomy ? fields[queue] : null;
+    const kept = queue && this.roomy ? fields[queue] : null;
+    const value = kept && !Array.isArray(kept) && typeof kept === "object" ? inOrder(kept) : kept;
     const text = Array.isArray(value) && value.some((each) => each !== 0) ? show(value) : "";
     setText(parts.below, text.length > 22 ? `${text.slice(0, 21)}…` : text);
   }
@@ -202,14 +203,16 @@ export class Stage {
   aimPointers(n, now) {
     const { fields } = this.run.stateAt(n);
     const alive = new Set();
-    (this.run.stage.pointers || []).forEach(({ field, label }, i) => {
+    (this.run.stage.pointers || []).forEach(({ field, label, many }, i) => {
       fields.forEach((values, site) => {
         const value = values[field];
-        const to = Array.isArray(value) ? value[value.length - 1] : value; // a request is (number, site)
-        if (!Number.isInteger(to) || !this.at[to]) return;
-        const key = `${i}:${site}`;
-        alive.add(key);
-        this.aim(key, i, site, to, `${label || field} of ${this.run.names[site]}: ${this.run.names[to]}`, now);
+        const one = Array.isArray(value) ? value[value.length - 1] : value; // a request is (number, site)
+        for (const to of many ? value || [] : [one]) {
+          if (!Number.isInteger(to) || !this.at[to]) continue;
+          const key = many ? `${i}:${site}:${to}` : `${i}:${site}`;
+          alive.add(key);
+          this.aim(key, i, site, to, `${label || field} of ${this.run.names[site]}: ${this.run.names[to]}`, now);
+        }
       });
     });
     for (const [key, pointer] of this.pointers) {
@@ -353,4 +356,9 @@ export class Stage {
     if (this.player.game && this.player.game.pickMessage(this.r, message, event.shiftKey)) return;
     this.player.select(this.r, message.sent);
   }
+}
+
+/** A queue that is kept as a number for each site: first the lowest. */
+function inOrder(numbers) {
+  return Object.entries(numbers).map(([site, number]) => [number, Number(site)]).sort(([a, i], [b, j]) => a - b || i - j);
 }

@@ -1,0 +1,118 @@
+"""What we want our locks to reach, beside what others do in the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from soloist.bench.locks import LOOPS, OURS, RICART, Measurement, Table
+from soloist.net.cards import USUAL
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """One of the figures that we want to reach."""
+
+    what: str
+    ours: str
+    setting: str
+    value: float
+    limit: float
+    at_most: bool
+
+    @property
+    def met(self) -> bool:
+        return self.value <= self.limit if self.at_most else self.value >= self.limit
+
+
+class Goal(NamedTuple):
+    """A figure of ours as a multiple of a peer's, or by itself, and what it should be."""
+
+    what: str
+    ours: str
+    theirs: str
+    figure: Callable[[Measurement], float | None]
+    limit: float
+    at_most: bool
+    settings: tuple[str, ...] = ()
+    """Of ours for which it is meant; none: all."""
+    beside: str = ""
+    """The setting of the other, where it has several."""
+
+
+def _hand_off(row: Measurement) -> float | None:
+    return row.hand_off_p50_us
+
+
+def _rate(row: Measurement, processes: int = 8) -> float | None:
+    return busy.entries_per_second if (busy := row.at(processes)) else None
+
+
+def _jain(row: Measurement) -> float | None:
+    return busy.jain if (busy := row.at(8)) else None
+
+
+def _longest_run(row: Measurement) -> float | None:
+    return busy.longest_run if (busy := row.at(8)) else None
+
+
+LOCK = USUAL[0]
+TCP = ("asyncio, TCP", "uvloop, TCP")
+ON_ASYNCIO, ON_UVLOOP = ("asyncio", "asyncio, TCP"), ("uvloop", "uvloop, TCP")
+GOALS = (
+    Goal("re-entry / redis-py's pair", LOCK, "redis-py", lambda row: row.pair_us, 0.02, True),
+    Goal("hand-off p50 / central", LOCK, "central", _hand_off, 0.7, True, ON_ASYNCIO),
+    Goal("hand-off p50 / central-uvloop", LOCK, "central-uvloop", _hand_off, 0.7, True, ON_UVLOOP),
+    *(
+        Goal("hand-off p50 / bare message", LOCK, "one-way message", _hand_off, 1.4, True, (each,), loop)
+        for each, loop in zip(TCP, LOOPS, strict=True)
+    ),
+    Goal("hand-off p50 / postgresql", LOCK, "postgresql", _hand_off, 0.8, True),
+    Goal("entries/s at 8 / central-buffered", LOCK, "central-buffered", _rate, 1.3, False, TCP),
+    Goal("entries/s at 8 / central-uvloop", LOCK, "central-uvloop", _rate, 1.0, False, TCP),
+    Goal("entries/s at 8 / postgresql", LOCK, "postgresql", _rate, 3.0, False, TCP),
+    Goal("entries/s at 32 / central", LOCK, "central", partial(_rate, processes=32), 1.0, False, TCP),
+    Goal("entries/s at 8 / python-redis-lock", RICART, "python-redis-lock", _rate, 1.0, False),
+    *(Goal("Jain index at 8", name, "", _jain, 0.99, False) for name in OURS),
+    *(Goal("longest run at 8", name, "", _longest_run, 2, True) for name in OURS),
+)
+
+
+def bars(rows: Sequence[Measurement]) -> list[Bar]:
+    """What we want to reach, as far as it was measured, in each setting."""
+    measured = [row for row in rows if not row.missing]
+    found = []
+    for goal in GOALS:
+        scale = _scale(goal, measured)
+        for ours in measured:
+            if ours.system != goal.ours or (goal.settings and ours.setting not in goal.settings):
+                continue
+            value = goal.figure(ours)
+            if value is not None and scale:
+                bar = Bar(goal.what, goal.ours, ours.setting, value / scale, goal.limit, goal.at_most)
+                found.append(bar)
+    return found
+
+
+def _scale(goal: Goal, rows: Sequence[Measurement]) -> float | None:
+    if not goal.theirs:
+        return 1.0
+    theirs = [row for row in rows if row.system == goal.theirs and goal.beside in ("", row.setting)]
+    return goal.figure(theirs[0]) if theirs else None
+
+
+def bar_table(bars: Sequence[Bar]) -> Table:
+    columns = ("what", "ours", "setting", ">reached", ">wanted", "met")
+    return columns, [
+        (
+            bar.what,
+            bar.ours,
+            bar.setting,
+            f"{bar.value:.3g}",
+            f"{'≤' if bar.at_most else '≥'} {bar.limit:g}",
+            "yes" if bar.met else "NO",
+        )
+        for bar in bars
+    ]

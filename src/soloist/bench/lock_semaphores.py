@@ -1,0 +1,138 @@
+"""Our algorithms for K entries as real semaphores, by turns in one run: time to enter, entries per second, messages.
+
+rare       all ask in turn, and nobody is inside: what it takes to be let in where a permit is free
+contended  all want nothing but to enter, each again as soon as it has left
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import median
+
+import msgspec
+
+from soloist.algorithms import CATALOGUE
+from soloist.bench.lock_crew import Crew
+from soloist.bench.lock_figures import Spread, contention, in_order, most_inside, number, spread, with_spread
+from soloist.bench.lock_workers import Job, Role
+from soloist.bench.locks import Table
+from soloist.core import SoloistError, unknown
+from soloist.testing import free_ports
+
+NODES, VALUE = 5, 2
+ALGORITHMS = ("raymond-k", "srimani-reddy", "bulgannawar-vaidya", "makki", "partitioned")
+"""All that work with any number of nodes and permits. The first is what the others are compared with."""
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One algorithm in one round."""
+
+    rare_us: float
+    rare_messages: float
+    entries_per_second: float
+    messages: float
+    jain: float
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One algorithm: medians of the rounds. Times in microseconds, messages for each entry."""
+
+    algorithm: str
+    prompt: bool
+    """Whether whoever asks is let in whenever a permit is free."""
+    rare_us: float
+    rare_spread: Spread | None
+    rare_messages: float
+    entries_per_second: float
+    spread: Spread | None
+    messages: float
+    jain: float
+    entries_ratio: float
+    messages_ratio: float
+    """Of contended entries, as multiples of the first algorithm's in the same round."""
+
+
+def measure(
+    only: Sequence[str] = (),
+    seconds: float = 1.0,
+    rounds: int = 5,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Row]:
+    """One row for each algorithm, or for those named and the first."""
+    for name in only:
+        if name not in ALGORITHMS:
+            raise unknown("algorithm", name, ALGORITHMS)
+    chosen = [name for index, name in enumerate(ALGORITHMS) if not only or index == 0 or name in only]
+    samples: dict[str, list[Sample]] = {name: [] for name in chosen}
+    with Crew(NODES, "asyncio") as crew:
+        for turn in range(rounds):
+            for step, name in enumerate(chosen, start=1):
+                samples[name].append(_sample(crew, name, seconds))
+                progress(turn * len(chosen) + step, rounds * len(chosen))
+    first = samples[chosen[0]]
+    return [_row(name, found, first) for name, found in samples.items()]
+
+
+def _sample(crew: Crew, algorithm: str, seconds: float) -> Sample:
+    try:
+        seldom = crew.run(_jobs(algorithm, "rare"), seconds)
+        busy = crew.run(_jobs(algorithm, "contend"), seconds)
+    except RuntimeError as error:
+        raise SoloistError(f"{algorithm}: {error}") from None
+    if (most := most_inside(in_order(busy))) > VALUE:
+        raise SoloistError(f"{algorithm}: {most} were inside together, where {VALUE} may be")
+    durations = [each for done in seldom for each in done.durations]
+    found = contention(busy, seconds)
+    if not (durations and found.entries_per_second):
+        raise SoloistError("nobody entered in that time; give more --seconds")
+    sent = sum(done.messages for done in seldom)
+    return Sample(
+        median(durations) / 1000,
+        sent / len(durations),
+        found.entries_per_second,
+        found.messages_per_entry or 0.0,
+        found.jain,
+    )
+
+
+def _jobs(algorithm: str, role: Role) -> list[Job]:
+    nodes = {f"n{index}": f"127.0.0.1:{port}" for index, port in enumerate(free_ports(NODES))}
+    return [
+        Job(role, algorithm, name, nodes=nodes, value=VALUE, number=number)
+        for number, name in enumerate(nodes)
+    ]
+
+
+def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> Row:
+    pairs = list(zip(samples, first, strict=True))
+    return Row(
+        algorithm,
+        CATALOGUE[algorithm].prompt,
+        median(each.rare_us for each in samples),
+        spread(each.rare_us for each in samples),
+        median(each.rare_messages for each in samples),
+        median(each.entries_per_second for each in samples),
+        spread(each.entries_per_second for each in samples),
+        median(each.messages for each in samples),
+        median(each.jain for each in samples),
+        median(each.entries_per_second / other.entries_per_second for each, other in pairs),
+        median(each.messages / other.messages for each, other in pairs),
+    )
+
+
+def table(rows: Sequence[Row]) -> Table:
+    figures = (">rare", ">messages", ">contended", ">messages", ">Jain", ">x entries", ">x messages")
+    return ("algorithm", "prompt", *figures), [
+        (
+            row.algorithm,
+            "yes" if row.prompt else "no",
+            with_spread(row.rare_us, row.rare_spread),
+            number(row.rare_messages),
+            with_spread(row.entries_per_second, row.spread),
+            number(row.messages),
+            f"{row.jain:.3f}",
+            f"{row.entries_ratio:.2f}",
+            f"{row.messages_ratio:.2f}",
+        )
+        for row in rows
+    ]

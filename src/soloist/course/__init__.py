@@ -1,0 +1,1 @@
+"""For those who learn and teach: the start of an algorithm of one's own, and exercises that are graded."""

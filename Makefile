@@ -5,7 +5,7 @@ BIN := .venv/bin
 USABLE := .venv/.usable
 READY := .venv/.ready
 
-.PHONY: demo test mine soak lint bench reproduce proved docs pages stages pictures notes venv clean
+.PHONY: demo test mine soak wheel-test lint bench reproduce proved docs pages stages pictures notes venv clean
 
 demo: $(USABLE)  ## five processes, a lock, a semaphore, a witness; then a holder is killed
 	$(BIN)/soloist demo
@@ -19,6 +19,9 @@ mine: venv  ## the tests about one algorithm: make mine NAME=raymond-tree
 
 soak: venv  ## the largest configurations, an hour of load, ten minutes of nemesis (SOLOIST_NEMESIS_MINUTES)
 	$(BIN)/pytest -q -m soak
+
+wheel-test:  ## the wheel and the sdist, and the wheel in an empty environment of each Python that is here
+	.ci/wheel 3.11 3.12 3.13
 
 lint: venv  ## style and types
 	$(BIN)/ruff check .
@@ -40,7 +43,8 @@ reproduce: venv  ## what a paper claims, measured again: make reproduce PAPER=su
 proved: venv  ## which code the declarations of the algorithms have been proved for
 	$(BIN)/pytest -q tests/check/test_proved.py --rewrite
 
-pages: venv  ## the pages that come from the code: algorithms, errata, picture
+pages: venv  ## what comes from the code: the pages of algorithms and errata, the picture, the catalogue's list
+	$(BIN)/python -c 'from soloist.cli.catalogue import write; write()'
 	$(BIN)/python docs/generate.py
 
 stages: venv  ## the stage of every algorithm, as the picture of its page; needs Chromium

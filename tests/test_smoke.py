@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -40,3 +41,16 @@ def test_a_python_that_is_not_here_is_named() -> None:
     assert (
         done.stdout == "smoke: NOT RUN on Python 3.99, which is not here; to install it: pyenv install 3.99\n"
     )
+
+
+def test_what_is_missing_in_a_wheel_or_too_many_is_named(tmp_path: Path) -> None:
+    wheel = tmp_path / "soloist.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("soloist-0.dist-info/METADATA", "")
+        archive.writestr("tests/test_smoke.py", "")
+    line = [sys.executable, ".ci/wheel_contents.py", wheel, tmp_path / "soloist.tar.gz"]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("wheel: missing [")
+    assert "'soloist/py.typed'" in done.stderr
+    assert "too many ['tests/test_smoke.py']" in done.stderr

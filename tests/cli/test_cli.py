@@ -165,7 +165,7 @@ def test_a_trace_is_written_as_text_or_as_json_lines(
         ("compare lamport --nodes 3,x", "--nodes must be numbers"),
         ("compare lamport --option topology=line", "none of the algorithms has an option"),
         ("simulate", "Missing argument"),
-        ("simulat", "No such command"),
+        ("simulat", "unknown command 'simulat'; did you mean simulate?"),
         ("simulate lamport --fast", "No such option"),
     ],
 )

@@ -1,7 +1,7 @@
-"""How long it takes to begin: what an import costs beside the libraries that ours cannot do without.
+"""How long it takes to begin: what imports and commands cost beside the libraries that ours cannot do without.
 
-Each import has a process of its own, the two of a pair one after the other; a pair gives a ratio, and the median of the
-ratios counts, since what disturbs one of a pair often disturbs both.
+Each has a process of its own, the two of a pair one after the other; a pair gives a ratio, and the median of the
+ratios counts, since what disturbs one of a pair often disturbs both. Python's own start is not counted, in neither.
 """
 
 from __future__ import annotations
@@ -15,40 +15,57 @@ from statistics import median
 
 import msgspec
 
-BASE = "import asyncio, msgspec"
-IMPORTS = ("import soloist", "from soloist import Node", "from soloist import SyncNode", "import soloist.cli")
-AIM = 1.5
-"""Times what its two foundations take: `from soloist import Node` should take no longer."""
+TALKING, PRINTING = BASES = ("import asyncio, msgspec", "import typer, rich")
+COMMAND = "from soloist.cli import main; main({words!r})"
+BEGINNINGS = {
+    "import soloist": ("import soloist", TALKING),
+    "from soloist import Node": ("from soloist import Node", TALKING),
+    "from soloist import SyncNode": ("from soloist import SyncNode", TALKING),
+    "soloist --help": (COMMAND.format(words=["--help"]), PRINTING),
+    "soloist algorithms": (COMMAND.format(words=["algorithms"]), PRINTING),
+}
+"""What begins: the code of it, and the imports that it is measured beside."""
+AIMS = {"from soloist import Node": 1.5, "soloist --help": 1.3, "soloist algorithms": 1.3}
+"""Times what the imports beside it take: it should take no longer."""
 
-TIMED = "import time; began = time.perf_counter(); {code}; print(time.perf_counter() - began)"
+TIMED = "import time; began = time.perf_counter(); {code}; print(); print(time.perf_counter() - began, flush=True)"
 
 
 class Measurement(msgspec.Struct, frozen=True):
-    """One import: seconds, and times what the base takes, both medians."""
+    """One beginning: seconds, and times what its base takes, both medians."""
 
-    code: str
+    what: str
+    base: str
     seconds: float
     ratio: float
+    aim: float | None = None
 
 
 def measure(rounds: int = 9, progress: Callable[[int, int], None] | None = None) -> list[Measurement]:
-    times: dict[str, list[tuple[float, float]]] = {code: [] for code in IMPORTS}
+    times: dict[str, list[tuple[float, float]]] = {what: [] for what in BEGINNINGS}
     with tempfile.TemporaryDirectory() as cache:
-        for code in (BASE, *IMPORTS):
+        for code in (*BASES, *(code for code, _ in BEGINNINGS.values())):
             _seconds(code, cache)  # leaves the bytecode, as any first use does
         for done in range(rounds):
-            for code, pairs in times.items():
-                pairs.append((_seconds(BASE, cache), _seconds(code, cache)))
+            for what, (code, base) in BEGINNINGS.items():
+                times[what].append((_seconds(base, cache), _seconds(code, cache)))
             if progress:
                 progress(done + 1, rounds)
-    base = Measurement(BASE, median(base for pairs in times.values() for base, _ in pairs), 1.0)
-    return [
-        base,
-        *(
-            Measurement(code, median(ours for _, ours in pairs), median(ours / base for base, ours in pairs))
-            for code, pairs in times.items()
-        ),
+    bases = [
+        Measurement(
+            base,
+            base,
+            median(b for what, pairs in times.items() if BEGINNINGS[what][1] == base for b, _ in pairs),
+            1.0,
+        )
+        for base in BASES
     ]
+    return [*bases, *(_measurement(what, pairs) for what, pairs in times.items())]
+
+
+def _measurement(what: str, pairs: list[tuple[float, float]]) -> Measurement:
+    seconds, ratio = median(ours for _, ours in pairs), median(ours / base for base, ours in pairs)
+    return Measurement(what, BEGINNINGS[what][1], seconds, ratio, AIMS.get(what))
 
 
 def _seconds(code: str, cache: str) -> float:
@@ -60,4 +77,4 @@ def _seconds(code: str, cache: str) -> float:
         text=True,
         check=True,
     )
-    return float(done.stdout)
+    return float(done.stdout.splitlines()[-1])

@@ -1,21 +1,13 @@
-"""The command line. Each command is a module; this one puts them together and reports errors."""
+"""The command line. Each command is a module; `program` puts them together, and this one reports errors."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from errno import ENOSPC
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
-
-import typer
-from typer.core import TyperGroup
-from typer.exceptions import TyperException
-
-from soloist import __version__
-from soloist.core import PropertyViolated, SoloistError, UsageError
 
 COMMANDS = {
     "demo": (
@@ -81,83 +73,59 @@ MAY_STAND_ALONE = {"--example": "list", "--puzzle": "list"}
 FULL = "cannot write the output: no space is left on the device"
 
 
-def app(arguments: Sequence[str]) -> typer.Typer:
-    """A program that has loaded the command that is asked for, and of all others only what they are for: to load all
-    of them takes longer than most of them do."""
-    made = typer.Typer(
-        name="soloist",
-        cls=Program,
-        help="Distributed mutual exclusion: run, compare, prove, watch and hold.",
-        add_completion=False,
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,  # a bug should look like one: a plain traceback
-    )
-    made.callback()(options)
-    wanted = next((word for word in arguments if not word.startswith("-")), None)
-    for name, (_, summary) in COMMANDS.items():
-        if name != wanted:
-            made.command(name, help=summary)(lambda: None)
-        elif isinstance(command := load(name), typer.Typer):
-            made.add_typer(command, name=name)
-        else:
-            made.command(name)(command)
-    return made
-
-
 def load(name: str) -> Any:
     """The function of a command, or the group of its commands."""
     module, _ = COMMANDS[name]
     return getattr(import_module(f"soloist.cli.{module}"), f"{name}_" if iskeyword(name) else name)
 
 
-class Interrupted(SoloistError):
-    """Ctrl-C. Typer would take a KeyboardInterrupt for itself, and end without a word."""
-
-
-class Program(TyperGroup):
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as stop:
-            raise Interrupted(f"interrupted: {stop}" if str(stop) else "interrupted") from None
-
-
-def show_version(wanted: bool) -> None:
-    if wanted:
-        print(f"soloist {__version__}")
-        raise typer.Exit
-
-
-def options(
-    version: bool = typer.Option(False, "--version", callback=show_version, is_eager=True, help="Show it."),
-) -> None: ...
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line. Whatever is wrong is said in one line: 2 for bad usage, 1 for a broken promise."""
     given = completed(sys.argv[1:] if arguments is None else arguments)
     try:
-        return int(app(given)(given, prog_name="soloist", standalone_mode=False) or 0)
-    except TyperException as error:
-        said = error.format_message()
-        return complain(said, 2) if said else 2  # help has been shown, for want of a command
-    except UsageError as error:
-        return complain(str(error), 2)
-    except PropertyViolated as error:
-        return complain(f"{error.property} violated: {error}", 1)
-    except Interrupted as stop:
-        return complain(str(stop), 130)
-    except SoloistError as error:
-        return complain(str(error), 1)
+        return run(given)
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has gone; there is nobody to tell
         return 0
-    except OSError as error:
-        if error.errno != ENOSPC:
+    except KeyboardInterrupt as stop:
+        return complain(f"interrupted: {stop}" if str(stop) else "interrupted", 130)
+    except Exception as error:
+        if (code := explain(error)) is None:
             raise
-        return complain(FULL, 2)
-    except KeyboardInterrupt:  # while a command was being loaded
-        return complain("interrupted", 130)
+        return code
+
+
+def run(given: list[str]) -> int:
+    """Nothing is loaded that is not needed: the parser takes longer to load than the catalogue to print."""
+    if given == ["algorithms"]:
+        from soloist.cli.catalogue import print_catalogue
+
+        print_catalogue()
+        return 0
+    from soloist.cli.program import program
+
+    return int(program().main(given, prog_name="soloist", standalone_mode=False) or 0)
+
+
+def explain(error: Exception) -> int | None:
+    """What is wrong, in one line, and the exit code; None if nobody expected it: a bug should look like one."""
+    from typer.exceptions import TyperException
+
+    from soloist.core import PropertyViolated, SoloistError, UsageError
+
+    match error:
+        case TyperException():
+            said = error.format_message()
+            return complain(said, 2) if said else 2  # help has been shown, for want of a command
+        case UsageError():
+            return complain(str(error), 2)
+        case PropertyViolated():
+            return complain(f"{error.property} violated: {error}", 1)
+        case SoloistError():
+            return complain(str(error), 1)
+        case OSError(errno=number) if number == ENOSPC:
+            return complain(FULL, 2)
+    return None
 
 
 def completed(arguments: list[str]) -> list[str]:

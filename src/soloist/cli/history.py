@@ -10,14 +10,14 @@ from typing import Annotated
 import typer
 
 from soloist.cli.arguments import Json
+from soloist.cli.help import Commands
 from soloist.cli.output import print_json
 from soloist.durations import duration
 from soloist.history import check as judge
 from soloist.history import text
 from soloist.history.timeline import WIDTH
 
-history = typer.Typer(
-    no_args_is_help=True,
+history = Commands(
     help="Check what a lock service did, whichever it is, by the lines that its users wrote down.",
 )
 

@@ -54,7 +54,7 @@ def test_a_hold_outlives_its_lease_and_the_sleep_of_all_loops(
                     assert hold.valid
                 async with nodes[1].lock("x", timeout=20) as after:
                     assert after.fence > hold.fence
-            assert lines == []
+                assert lines == []
 
     with_a_lease(lambda lease: run(main(lease), 90, loop), LEASE, LONG_LEASE)
 

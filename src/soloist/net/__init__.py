@@ -17,10 +17,11 @@ from soloist.net.errors import (
 from soloist.net.guard import FenceGuard, StaleFence
 from soloist.net.link.security import TLS
 from soloist.net.link.transport import MemoryHub
-from soloist.net.lock import Hold, Lock, Locks, RLock, Semaphore
+from soloist.net.lock import Hold, Lock, RLock, Semaphore
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.node import Inspection, Node
 from soloist.net.protocols import AsyncLockLike, HoldLike, LockLike
+from soloist.net.several import Locks
 
 if TYPE_CHECKING:
     from soloist.net.sync import SyncHold, SyncLock, SyncLocks, SyncNode

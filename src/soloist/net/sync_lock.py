@@ -13,8 +13,9 @@ from soloist.net.bodies import Bodies, Body, Place, here
 from soloist.net.errand import Errand
 from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned
 from soloist.net.hold import Hold
-from soloist.net.lock import Lock, Locks
+from soloist.net.lock import Lock
 from soloist.net.losses import tell
+from soloist.net.several import Locks
 
 if TYPE_CHECKING:
     from soloist.net.sync import SyncNode

@@ -113,10 +113,7 @@ class Lock:
             node.check_usable()
         hold = Hold(self)
         if name in node.holds and self.capacity == 1 and node.table.held_by(name, hold.key[1]):
-            raise WouldDeadlock(
-                f"this task holds {self.name!r} already and would wait for itself; rlock() allows that",
-                name=self.name,
-            )
+            raise _would_deadlock(self.name)
         board = node.board
         if board is None:  # a node elsewhere deals with it
             return hold.begins(await node.obtain(self, timeout))
@@ -149,15 +146,9 @@ class Lock:
         except TimeoutError:
             raise self._timed_out(timeout) from None
 
-    @property
-    def _board(self) -> Switchboard:
-        board = self.node.board
-        assert board is not None
-        return board
-
     async def _room(self) -> None:
         """Wait while a peer is far behind."""
-        await self._board.outgoing.room()
+        await _board(self).outgoing.room()
         self.node.check_usable()
 
     async def tickets(self, ticket: Ticket | None) -> list[Ticket]:
@@ -168,7 +159,7 @@ class Lock:
     def _request(self) -> Ticket:
         ticket = Ticket()
         ticket.delay = self.delay
-        self._board.request(self.instance_name, self.capacity, ticket)
+        _board(self).request(self.instance_name, self.capacity, ticket)
         return ticket
 
     async def _wait(self, ticket: Ticket) -> Ticket:
@@ -189,7 +180,7 @@ class Lock:
         if ticket.fence:
             self.node.release(self.instance_name, ticket)
         else:
-            self._board.withdraw(self.instance_name, ticket)
+            _board(self).withdraw(self.instance_name, ticket)
 
     def _timed_out(self, timeout: float | None) -> AcquireTimeout:
         lost = self.node.table.withheld.get(self.instance_name, [])
@@ -334,6 +325,19 @@ class Collector(Lock):
     """Held by whoever collects several permits of the semaphore of that name."""
 
     kind = "permits"
+
+
+def _board(lock: Lock) -> Switchboard:
+    """Of the node to which it belongs; a lock of a client has none, and asks elsewhere."""
+    board = lock.node.board
+    assert board is not None
+    return board
+
+
+def _would_deadlock(name: str) -> WouldDeadlock:
+    return WouldDeadlock(
+        f"this task holds {name!r} already and would wait for itself; rlock() allows that", name=name
+    )
 
 
 def _by_name(kind: type[Lock], node: str, name: str, settings: dict[str, Any]) -> Lock:

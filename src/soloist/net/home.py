@@ -57,6 +57,9 @@ class Home(Protocol):
     @property
     def turns(self) -> Latest: ...
 
+    def descriptors(self) -> list[int]:
+        """The files that belong to it alone."""
+
     def check_usable(self) -> None: ...
 
     def check_process(self) -> None: ...
@@ -69,6 +72,9 @@ class Home(Protocol):
         """Have the lock granted elsewhere, or raise. Cancelled, the request is withdrawn."""
 
     def release(self, lock: str, ticket: Ticket) -> None: ...
+
+    def let_go(self, hold: Hold) -> None:
+        """The body of a hold that was lost has ended; whoever granted it elsewhere may have it back."""
 
     def lose(self, lock: str, fence: int, why: str) -> None:
         """A hold is good no longer: its body is told, and the lock goes on to the next one."""

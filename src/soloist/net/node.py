@@ -32,7 +32,7 @@ from soloist.net.life import Life
 from soloist.net.link.security import TLS
 from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.transport import MemoryTransport, Transport
-from soloist.net.lock import Lock
+from soloist.net.lock import Hold, Lock
 from soloist.net.maker import LockMaker
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.breaks import Broken
@@ -124,6 +124,9 @@ class Node(Life, LockMaker, Seen):
 
     async def obtain(self, lock: Lock, timeout: float | None) -> list[Ticket]:
         raise NotImplementedError("a node deals with requests itself")
+
+    def let_go(self, hold: Hold) -> None:
+        """A node passes on at once what is lost."""
 
     def descriptors(self) -> list[int]:
         """The files that belong to this node alone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from soloist.net.engine.ticket import Door
+from soloist.net.engine.ticket import Validity
 from soloist.views import Registration
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ MANY = 1 << 62
 class Holdings:
     """The live holds. On its own it knows no limits: whoever grants has them, and says so."""
 
-    door: Door | None = None
+    door: Validity | None = None
     """Asked whether a hold is good at this moment; None: always."""
     names: list[str]
     """Of the members, as far as they are known."""

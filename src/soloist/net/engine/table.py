@@ -15,7 +15,7 @@ from soloist.net.engine.instance import Instance
 from soloist.net.engine.layout import Layout
 from soloist.net.engine.registering import callers
 from soloist.net.engine.sites import Asleep, fresh
-from soloist.net.engine.ticket import Caller, CallLater, Effects, Terms, Ticket
+from soloist.net.engine.ticket import Caller, CallLater, Door, Effects, Terms, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.wire import LockState
 from soloist.net.telemetry.observer import port_for, tell_of_lock
@@ -35,6 +35,7 @@ MOST_ASLEEP = 100_000
 class Table(Holdings):
     """Our part of every lock, by its instance's name."""
 
+    door: Door | None = None
     view: View
     """Who is a member, in which epoch, and what was held when it began. Once it has."""
     terms: Terms

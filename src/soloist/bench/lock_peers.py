@@ -252,6 +252,8 @@ class Peer(msgspec.Struct, frozen=True):
     modules: tuple[str, ...] = ()
     install: str = ""
     loop: str = "asyncio"
+    options: tuple[str, ...] = ()
+    """More for the server."""
 
     def missing(self) -> str | None:
         """How to install what is not here, or None."""
@@ -270,7 +272,11 @@ class Peer(msgspec.Struct, frozen=True):
                 shutil.chown(directory, as_user["user"], as_user["group"])
             with (directory / "log").open("wb") as log:
                 server = subprocess.Popen(
-                    self.command(directory, port), stdout=log, stderr=log, cwd=directory, **as_user
+                    [*self.command(directory, port), *self.options],
+                    stdout=log,
+                    stderr=log,
+                    cwd=directory,
+                    **as_user,
                 )
             try:
                 _await_port(port, server, directory / "log")

@@ -17,13 +17,14 @@ from soloist.bench import start as start_bench
 from soloist.bench.ablation import PARTS
 from soloist.bench.lock_bars import bar_table, bars
 from soloist.cli.arguments import Json, at_least
+from soloist.cli.bench_clients import clients
 from soloist.cli.bench_crashes import leases, nemesis, recovery
 from soloist.cli.bench_page import page
 from soloist.cli.help import Commands
 from soloist.cli.output import print_json, print_table, progress_bar
 
 bench = Commands(help="Our speed beside that of others, in one run, as ratios.")
-for command in (recovery, nemesis, leases, page):
+for command in (recovery, nemesis, leases, clients, page):
     bench.command()(command)
 
 

@@ -34,7 +34,7 @@ class Sample(msgspec.Struct, frozen=True):
     jain: float
 
 
-class Row(msgspec.Struct, frozen=True):
+class Measurement(msgspec.Struct, frozen=True):
     """One algorithm: medians of the rounds. Times in microseconds, messages for each entry."""
 
     algorithm: str
@@ -57,7 +57,7 @@ def measure(
     seconds: float = 1.0,
     rounds: int = 5,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Row]:
+) -> list[Measurement]:
     """One row for each algorithm, or for those named and the first."""
     for name in only:
         if name not in ALGORITHMS:
@@ -103,9 +103,9 @@ def _jobs(algorithm: str, role: Role) -> list[Job]:
     ]
 
 
-def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> Row:
+def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> Measurement:
     pairs = list(zip(samples, first, strict=True))
-    return Row(
+    return Measurement(
         algorithm,
         CATALOGUE[algorithm].prompt,
         median(each.rare_us for each in samples),
@@ -120,7 +120,7 @@ def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> 
     )
 
 
-def table(rows: Sequence[Row]) -> Table:
+def table(rows: Sequence[Measurement]) -> Table:
     figures = (">rare", ">messages", ">contended", ">messages", ">Jain", ">x entries", ">x messages")
     return ("algorithm", "prompt", *figures), [
         (

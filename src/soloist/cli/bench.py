@@ -218,7 +218,7 @@ def _print_differences(differences: list[lock_versions.Difference], rounds: int,
     )
 
 
-def _print_semaphores(rows: list[lock_semaphores.Row], json: bool) -> None:
+def _print_semaphores(rows: list[lock_semaphores.Measurement], json: bool) -> None:
     if json:
         print_json(rows)
         return

@@ -193,6 +193,21 @@ def test_whoever_is_bound_says_who_has_to_be_restarted() -> None:
     assert world.births["a"].absent == ["b"]
 
 
+def test_whoever_has_confirmed_one_company_confirms_no_other() -> None:
+    """Whatever others say afterwards: they have met a newcomer, perhaps, and are not bound yet."""
+    birth = Birth("a", "abc", Newborn("a0", 1))
+    for name in "bc":
+        birth.meet(name, Newborn(f"{name}0", 1))
+    _, confirmed = birth.sends[-1]
+    for name in "bc":
+        birth.hear(name, confirmed)
+    assert birth.bound
+    birth.hear("b", Muster(b"another", False))
+    assert birth.bound
+    assert birth.refusal("c", Newborn("c1", 1))
+    assert not birth.born
+
+
 def test_alone_one_is_born_at_once() -> None:
     assert Birth("a", ["a"], Newborn("x", 1)).born
 

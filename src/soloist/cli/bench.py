@@ -10,7 +10,14 @@ import msgspec
 import typer
 
 from soloist.bench import checker as checker_bench
-from soloist.bench import lock_ablations, lock_locality, lock_memory, lock_semaphores, lock_versions
+from soloist.bench import (
+    lock_ablations,
+    lock_choice,
+    lock_locality,
+    lock_memory,
+    lock_semaphores,
+    lock_versions,
+)
 from soloist.bench import locks as locks_bench
 from soloist.bench import simulator as simulator_bench
 from soloist.bench import start as start_bench
@@ -123,6 +130,9 @@ def locks(
     semaphores: Annotated[
         bool, typer.Option("--semaphores", help="Semaphores of two at five nodes, instead.")
     ] = False,
+    choice: Annotated[
+        bool, typer.Option("--choice", help="What could be the default, in pairs, instead.")
+    ] = False,
     memory: Annotated[bool, typer.Option("--memory", help="What an idle lock costs, instead.")] = False,
     without: Annotated[
         str | None,
@@ -146,6 +156,7 @@ def locks(
         soloist bench locks naimi-trehel central --seconds 2
         soloist bench locks --locality
         soloist bench locks --semaphores
+        soloist bench locks --choice --processes 8 --processes 32
         soloist bench locks --without eager,summons --rounds 10
         soloist bench locks --against ../before --rounds 10
 
@@ -171,6 +182,9 @@ def locks(
         if locality:
             found = lock_locality.measure(seconds=seconds, rounds=rounds, progress=progress)
             _print_locality(found, json)
+            return
+        if choice:
+            _print_choice(lock_choice.measure(seconds, rounds, processes, progress=progress), rounds, json)
             return
         if semaphores:
             _print_semaphores(lock_semaphores.measure(systems or (), seconds, rounds, progress), json)
@@ -216,6 +230,13 @@ def _print_differences(differences: list[lock_versions.Difference], rounds: int,
     print(
         f"{worse or 'None'} of {len(differences)} figures worse by more than the distance of the quartiles."
     )
+
+
+def _print_choice(rows: list[lock_choice.Row], rounds: int, json: bool) -> None:
+    if json:
+        print_json(rows)
+        return
+    print_table(f"What could be the default lock: medians of {rounds} rounds", *lock_choice.table(rows))
 
 
 def _print_semaphores(rows: list[lock_semaphores.Row], json: bool) -> None:

@@ -128,8 +128,9 @@ def locks(
         bool, typer.Option("--locality", help="What the locality option does, instead.")
     ] = False,
     semaphores: Annotated[
-        bool, typer.Option("--semaphores", help="Semaphores of two at five nodes, instead.")
+        bool, typer.Option("--semaphores", help="Semaphores at five nodes, instead.")
     ] = False,
+    value: Annotated[int, typer.Option(help="Permits of these semaphores.")] = lock_semaphores.VALUE,
     choice: Annotated[
         bool, typer.Option("--choice", help="What could be the default, in pairs, instead.")
     ] = False,
@@ -155,7 +156,7 @@ def locks(
         soloist bench locks
         soloist bench locks naimi-trehel central --seconds 2
         soloist bench locks --locality
-        soloist bench locks --semaphores
+        soloist bench locks --semaphores --value 10
         soloist bench locks --choice --processes 8 --processes 32
         soloist bench locks --without eager,summons --rounds 10
         soloist bench locks --against ../before --rounds 10
@@ -187,7 +188,9 @@ def locks(
             _print_choice(lock_choice.measure(seconds, rounds, processes, progress=progress), rounds, json)
             return
         if semaphores:
-            _print_semaphores(lock_semaphores.measure(systems or (), seconds, rounds, progress), json)
+            at_least("--value", 2, value, 100)
+            found_rows = lock_semaphores.measure(systems or (), seconds, rounds, progress, value)
+            _print_semaphores(found_rows, value, json)
             return
         rows = locks_bench.measure(processes, seconds, rounds, systems or (), progress)
     _print_locks(rows, processes, json)
@@ -239,11 +242,11 @@ def _print_choice(rows: list[lock_choice.Row], rounds: int, json: bool) -> None:
     print_table(f"What could be the default lock: medians of {rounds} rounds", *lock_choice.table(rows))
 
 
-def _print_semaphores(rows: list[lock_semaphores.Row], json: bool) -> None:
+def _print_semaphores(rows: list[lock_semaphores.Row], value: int, json: bool) -> None:
     if json:
         print_json(rows)
         return
-    title = f"Semaphores of {lock_semaphores.VALUE}, {lock_semaphores.NODES} nodes: times in µs, entries per second"
+    title = f"Semaphores of {value}, {lock_semaphores.NODES} nodes: times in µs, entries per second"
     print_table(title, *lock_semaphores.table(rows))
 
 

@@ -57,6 +57,7 @@ def measure(
     seconds: float = 1.0,
     rounds: int = 5,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    value: int = VALUE,
 ) -> list[Measurement]:
     """One row for each algorithm, or for those named and the first."""
     for name in only:
@@ -67,20 +68,20 @@ def measure(
     with Crew(NODES, "asyncio") as crew:
         for turn in range(rounds):
             for step, name in enumerate(chosen, start=1):
-                samples[name].append(_sample(crew, name, seconds))
+                samples[name].append(_sample(crew, name, seconds, value))
                 progress(turn * len(chosen) + step, rounds * len(chosen))
     first = samples[chosen[0]]
     return [_row(name, found, first) for name, found in samples.items()]
 
 
-def _sample(crew: Crew, algorithm: str, seconds: float) -> Sample:
+def _sample(crew: Crew, algorithm: str, seconds: float, value: int) -> Sample:
     try:
-        seldom = crew.run(_jobs(algorithm, "rare"), seconds)
-        busy = crew.run(_jobs(algorithm, "contend"), seconds)
+        seldom = crew.run(_jobs(algorithm, "rare", value), seconds)
+        busy = crew.run(_jobs(algorithm, "contend", value), seconds)
     except RuntimeError as error:
         raise SoloistError(f"{algorithm}: {error}") from None
-    if (most := most_inside(in_order(busy))) > VALUE:
-        raise SoloistError(f"{algorithm}: {most} were inside together, where {VALUE} may be")
+    if (most := most_inside(in_order(busy))) > value:
+        raise SoloistError(f"{algorithm}: {most} were inside together, where {value} may be")
     durations = [each for done in seldom for each in done.durations]
     found = contention(busy, seconds)
     if not (durations and found.entries_per_second):
@@ -95,12 +96,17 @@ def _sample(crew: Crew, algorithm: str, seconds: float) -> Sample:
     )
 
 
-def _jobs(algorithm: str, role: Role) -> list[Job]:
+def _jobs(algorithm: str, role: Role, value: int) -> list[Job]:
     nodes = {f"n{index}": f"127.0.0.1:{port}" for index, port in enumerate(free_ports(NODES))}
     return [
-        Job(role, algorithm, name, nodes=nodes, value=VALUE, number=number)
+        Job(role, algorithm, name, nodes=nodes, value=value, number=number, tasks=_tasks(role, value))
         for number, name in enumerate(nodes)
     ]
+
+
+def _tasks(role: Role, value: int) -> int:
+    """Of each process: half as many more as there are permits, over all; or else nobody would have to wait."""
+    return 1 if role == "rare" else -(-3 * value // (2 * NODES))
 
 
 def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> Measurement:

@@ -7,7 +7,7 @@ in who deals with a request: the switchboard of a node is called at once; a clie
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 
 class Latest(Protocol):
-    """Where it is noted when somebody was let in."""
+    """Where it is noted when somebody was let in, and on which clock."""
 
     entered: float
+    clock: Callable[[], float]
 
 
 class Home(Protocol):

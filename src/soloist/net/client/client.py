@@ -13,6 +13,8 @@ from __future__ import annotations
 import os
 import ssl
 import sys
+import time
+from collections.abc import Callable
 from typing import Any, Self
 
 from soloist.core import UsageError
@@ -39,9 +41,11 @@ PATIENCE = 30.0
 
 
 class Entries:
-    """Where it is noted when somebody was let in."""
+    """Where it is noted when somebody was let in, and on which clock."""
 
-    entered = 0.0
+    def __init__(self) -> None:
+        self.entered = 0.0
+        self.clock: Callable[[], float] = time.monotonic
 
 
 class Client(Life, LockMaker):

@@ -178,7 +178,7 @@ class Instance:
         ticket.released = True
         site = ticket.site
         del self.inside[site]
-        if self.door and not self.door.leave(self.lock, self.capacity, self.epoch, ticket):
+        if self.door and not self.door.leave(self, ticket):
             return  # this epoch is over: the next view says what becomes of the lock
         if ticket.registration:
             self.striking[site] = ticket
@@ -342,7 +342,7 @@ class Instance:
                 ticket.passed = passed
                 registering.register(self, site, ticket)
                 return True
-            if self.door and not self.door.enter(self.lock, self.capacity, self.epoch, ticket):
+            if self.door and not self.door.enter(self, ticket):
                 ticket.fence = 0
                 self.parked.append(site)
                 return True

@@ -99,7 +99,7 @@ class Membership(Succession):
         self._without: set[str] = set()
         """Peers that had a link and no connection for renewals when we last looked."""
         self._looking: asyncio.TimerHandle | None = None
-        board.table.door = self.council.gate
+        board.table.door, board.turns.clock = self.council.gate, clock
         council, table = self.council, board.table
         table.crowded = lambda: council.do(lambda: council.tell_voters(of_names(table.epoch)))
 

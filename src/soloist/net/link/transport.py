@@ -230,7 +230,9 @@ def introduce(one: MemoryTransport, other: MemoryTransport) -> None:
             here.meeting.trouble(there.node, why, mismatch)
         else:
             here.peers[there.node] = there
-    if why and (ours.joins or theirs.joins):  # it may be too early
+    if (
+        why and not mismatch and (ours.joins or theirs.joins or ours.epoch or theirs.epoch)
+    ):  # too early, perhaps
         asyncio.get_running_loop().call_later(RETRY_SECONDS, introduce_again, one, other)
     if not why:
         one.meeting.met(theirs)

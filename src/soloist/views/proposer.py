@@ -86,6 +86,8 @@ class Proposer(msgspec.Struct, kw_only=True):
     joiners: dict[Incarnation, Node] = {}
     counters: dict[Incarnation, int] = {}
     """What each member's fences do not count beyond, of those who have told."""
+    presumed: int = -1
+    """What those of the others cannot count beyond, if the driver knows."""
     cut: set[tuple[Incarnation, Incarnation]] = set()
     evictions: set[Eviction] = set()
     """What is to be taken from its holders."""
@@ -233,9 +235,9 @@ class Proposer(msgspec.Struct, kw_only=True):
         return view if self.sound(view) else None
 
     def first_fence(self) -> tuple[int, int]:
-        """Where no disk remembers epochs, they had better not run ahead of the clock, or fences would go back when all are
-        started again. So where all members have said how far they have counted, and only there, counting goes on."""
-        told = [self.counters.get(node.incarnation, -1) for node in self.view.members]
+        """Where no disk remembers epochs, fences had better not run ahead of the clock: they would go back when all are
+        started again. So where it is known of all members how far they can have counted, and only there, counting goes on."""
+        told = [self.counters.get(node.incarnation, self.presumed) for node in self.view.members]
         goes_on = self.view.lease.endless and min(told) >= 0 and max(told) < MOST_COUNTED
         return (self.view.fence_epoch, max(told)) if goes_on else (0, 0)
 

@@ -31,6 +31,7 @@ from soloist.net.member.events import Events
 from soloist.net.member.gate import place
 from soloist.net.member.hearing import Hearing, name_of
 from soloist.net.member.joining import say_farewell
+from soloist.net.member.origin import most_counted
 from soloist.net.member.parcel import VOTER
 from soloist.views import Holder, Member, Node, View, VoteFile, Voter
 from soloist.views.effects import Activate, Dropped, Effect, Lost, Send
@@ -65,6 +66,8 @@ class Assembly:
         self._early: dict[str, Bye | Dead] = {}
         """Who has gone while we had no view that it could be in."""
         self._byes: dict[str, Bye] = {}
+        self._outset = self._stopped = time.monotonic()
+        """Moments before which nobody can have entered in this view, and in the next one."""
         self._work: deque[Callable[[], None]] = deque()
         self._working = False
         self._said: dict[str, dict[Message, list[str]]] = {}
@@ -104,6 +107,7 @@ class Assembly:
     def become(self, node: Node) -> None:
         """Begin again as another incarnation: the one before was left out of a view."""
         self.member, self.voter = Member(node=node), voter_of(node)
+        self._outset = self._stopped = time.monotonic()
         self.chronicle.begin_again()
         self.do(lambda: None)
 
@@ -186,9 +190,10 @@ class Assembly:
         now = time.monotonic()
         if self.canvass.consider(self.voter, self.view, self.me, now):
             self.chronicle.see(self.voter, now)
-        if proposer := self.canvass.proposer:  # who said goodbye before it was there
-            for bye in self._byes.values():
+        if proposer := self.canvass.proposer:
+            for bye in self._byes.values():  # who said goodbye before it was there
                 proposer.counts(bye)
+            proposer.presumed = proposer.view.counter + most_counted(now - self._outset)
         if self.canvass.proposer and self.canvass.proposer.decision:
             self._settle()  # it is told
             self.canvass.proposer = None
@@ -295,6 +300,7 @@ class Assembly:
         self.chronicle.activate(view)
         self.hearing.begin(view, time.monotonic())
         self.canvass.rest()
+        self._outset = self._stopped
         self._byes = {inc: bye for inc, bye in self._byes.items() if inc in view.incarnations}
         self.events.activated(view)
         early, self._early = self._early, {}
@@ -305,6 +311,7 @@ class Assembly:
         """Nobody goes in or out any more in this epoch; the member learns of those who are inside."""
         if self.member.wedged:
             return
+        self._stopped = time.monotonic()
         table, shut = self.board.table, Shut(self)
         table.terms = table.terms._replace(door=shut)
         holds = {}

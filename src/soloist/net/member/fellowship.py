@@ -20,9 +20,11 @@ from soloist.net.member.assembly import Assembly
 from soloist.net.member.beginning import Beginning
 from soloist.net.member.birth import Newborn
 from soloist.net.member.company import Company
+from soloist.net.member.deaths import Deaths
 from soloist.net.member.origin import DataDirectory, by_clock, epoch_of
 from soloist.net.member.roster import Roster
 from soloist.net.member.succession import Succession
+from soloist.net.member.testament import Testament
 from soloist.net.telemetry.observer import tell
 from soloist.views import Algorithm, Holder, Node, View
 
@@ -53,6 +55,8 @@ class Fellowship(Succession):
         self.assembly = Assembly(self.as_member(who), board, transport, self, previous)
         self.assembly.joining = lambda: self.joining
         self.assembly.chronicle.tell = lambda change: tell(board.table.observers, "on_view", change)
+        self.deaths = Deaths(Testament(False), self.assembly.dead)
+        """Of processes on this host; to tell others of its end nobody leaves a sentinel."""
         self.run(algorithms_of(who))
         self._remembered = 0
         """The epoch from which on the next start is known to be later."""
@@ -85,6 +89,8 @@ class Fellowship(Succession):
                 super().met(theirs)
             self.troubles.pop(theirs.node, None)
             self.mismatches.pop(theirs.node, None)
+        if sock := self.transport.socket_to(theirs.node):
+            self.deaths.watch(theirs, sock)
         self.assembly.meet()
 
     def _look_for_view(self) -> None:
@@ -180,4 +186,5 @@ class Fellowship(Succession):
 
     def close(self) -> None:
         self.ended = True
+        self.deaths.close()
         self.assembly.close()

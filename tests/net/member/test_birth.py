@@ -12,6 +12,7 @@ import pytest
 from soloist.net import MemoryHub, Node
 from soloist.net.link.wire import Muster
 from soloist.net.member.birth import Birth, Newborn
+from soloist.testing import crash
 from tests.net.helpers import run
 
 
@@ -222,8 +223,9 @@ def test_whoever_is_started_again_makes_no_second_token(algorithm: str) -> None:
 
         async with node("b") as b, node("c"):
             names = [f"n{number}" for number in range(9)]  # tokens begin at all of them
-            async with node("a"):
-                holds = [await b.lock(name, timeout=10).acquire() for name in names]
+            a = await node("a").start()
+            holds = [await b.lock(name, timeout=10).acquire() for name in names]
+            await crash(a)  # without a goodbye
             async with node("a") as again:
                 for name in names:
                     assert await again.lock(name).acquire(timeout=0.01) is None

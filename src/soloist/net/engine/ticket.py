@@ -128,3 +128,5 @@ class Terms(NamedTuple):
     locality: int = 1
     call_later: CallLater | None = None
     door: Door | None = None
+    fences: int = 0
+    """The first half of their fences, if that is not the epoch."""

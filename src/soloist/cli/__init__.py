@@ -24,6 +24,10 @@ COMMANDS = {
     ),
     "advise": ("advise", "Simulate the catalogue in your situation, rank it, and say why."),
     "check": ("check", "Prove an algorithm for a small system, or show the shortest way it fails."),
+    "export": (
+        "export",
+        "Write the graph of a small system: every state and every step, so that others can judge it again.",
+    ),
     "new": (
         "new",
         "Write the file of a new algorithm, which works and has the places to fill marked, and its test.",

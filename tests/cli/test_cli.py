@@ -269,7 +269,7 @@ def test_what_the_demo_says_next_can_be_typed(on_path: bool, tmp_path: Path) -> 
 
 
 def test_the_readme_says_how_to_call_the_command_in_a_clone() -> None:
-    said = (ROOT / "README.md").read_text().split("## A lock in ten lines")[0]
+    said = (ROOT / "README.md").read_text().split("## A lock in a few lines")[0]
     assert "`.venv/bin/soloist`" in said
     assert "`. .venv/bin/activate`" in said
 

@@ -21,7 +21,7 @@ import msgspec
 
 from soloist.core import Message
 from soloist.net.engine.switchboard import Switchboard
-from soloist.net.engine.ticket import Ticket
+from soloist.net.engine.ticket import Room, Ticket
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import MAX_FRAME, Counsel, encode
 from soloist.net.member.canvass import Canvass
@@ -378,11 +378,11 @@ class Shut:
     def __init__(self, assembly: Assembly) -> None:
         self.assembly = assembly
 
-    def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+    def enter(self, room: Room, ticket: Ticket) -> bool:
         return False
 
-    def leave(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
-        self.assembly.released(lock, capacity, ticket)
+    def leave(self, room: Room, ticket: Ticket) -> bool:
+        self.assembly.released(room.lock, room.capacity, ticket)
         return False
 
     def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:

@@ -26,6 +26,7 @@ from soloist.net.engine.withheld import words
 from soloist.net.errors import AcquireTimeout, LockLost, NotOwned, WouldDeadlock
 from soloist.net.hold import OWNER, Hold, owner
 from soloist.net.registered import check_registers
+from soloist.net.said import of_lock, of_locks
 from soloist.net.telemetry.observer import watched
 from soloist.net.trying import tried, worth_a_try
 
@@ -45,6 +46,7 @@ class Lock:
 
     kind = "lock"
     permits = 1
+    __repr__ = of_lock
 
     def __init__(
         self,
@@ -326,6 +328,8 @@ class Collector(Lock):
 
 class Locks:
     """Several locks, all or none, in one fixed order."""
+
+    __repr__ = of_locks
 
     def __init__(self, locks: list[Lock], timeout: float | None) -> None:
         if not locks:

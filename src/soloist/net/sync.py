@@ -28,6 +28,7 @@ from soloist.net.member.breaks import Broken
 from soloist.net.member.company import Asked
 from soloist.net.member.engines import Endpoints
 from soloist.net.node import Inspection, Node
+from soloist.net.said import of_sync_node
 from soloist.net.sync_lock import OnLost, SyncHold, SyncLock, SyncLocks
 
 T = TypeVar("T")
@@ -58,6 +59,8 @@ class NodeOptions(TypedDict, total=False):
 
 class SyncNode:
     """A member of a cluster, for threads. Takes what `Node` takes."""
+
+    __repr__ = of_sync_node
 
     def __init__(
         self, name: str, peers: Mapping[str, str] | None = None, **options: Unpack[NodeOptions]

@@ -30,6 +30,8 @@ class Latest(Protocol):
 class Home(Protocol):
     """A node, or a client: nothing more of it is used by locks and holds."""
 
+    what: str
+    """What it is, in words to users."""
     name: str
     loop: asyncio.AbstractEventLoop
     thread: int

@@ -34,6 +34,7 @@ from soloist.net.link.security import TLS
 from soloist.net.link.wire import LockState
 from soloist.net.maker import LockMaker
 from soloist.net.member.breaks import Broken
+from soloist.net.said import of_client
 from soloist.net.service.dialogue import AskBreak, AskHolders, AskInspect, Holders
 
 PATIENCE = 30.0
@@ -57,6 +58,7 @@ class Client(Life, LockMaker):
     """
 
     what, for_threads = "client", "connect_sync"
+    __repr__ = of_client
     board = None
     voting = "elsewhere"
 

@@ -114,7 +114,11 @@ class MemoryHub:
     def __init__(self) -> None:
         self.present: dict[str, MemoryTransport] = {}
 
+    def __repr__(self) -> str:
+        return f"<MemoryHub: {', '.join(sorted(self.present)) or 'nobody yet'}>"
+
     def transport(self, node: str) -> MemoryTransport:
+        """The place of that node, to be given to it."""
         return MemoryTransport(self, node)
 
     def join(self, newcomer: MemoryTransport) -> None:

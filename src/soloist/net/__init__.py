@@ -15,6 +15,7 @@ from soloist.net.errors import (
     WouldDeadlock,
 )
 from soloist.net.guard import FenceGuard, StaleFence
+from soloist.net.leader import Leader
 from soloist.net.link.security import TLS
 from soloist.net.link.transport import MemoryHub
 from soloist.net.lock import Hold, Lock, Locks, RLock, Semaphore
@@ -23,7 +24,7 @@ from soloist.net.node import Inspection, Node
 from soloist.net.protocols import AsyncLockLike, HoldLike, LockLike
 
 if TYPE_CHECKING:
-    from soloist.net.sync import SyncHold, SyncLock, SyncLocks, SyncNode
+    from soloist.net.sync import SyncHold, SyncLeader, SyncLock, SyncLocks, SyncNode
 
 __all__ = [
     "TLS",
@@ -35,6 +36,7 @@ __all__ = [
     "Hold",
     "HoldLike",
     "Inspection",
+    "Leader",
     "Lock",
     "LockError",
     "LockLike",
@@ -49,6 +51,7 @@ __all__ = [
     "Semaphore",
     "StaleFence",
     "SyncHold",
+    "SyncLeader",
     "SyncLock",
     "SyncLocks",
     "SyncNode",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from soloist.core import UsageError
 from soloist.net.arguments import OnHolderLoss, check_name, check_timeout
+from soloist.net.leader import Leader, Told
 from soloist.net.lock import Lock, Locks, OnLost, RLock, Semaphore
 from soloist.net.member.breaks import Broken
 
@@ -95,6 +96,12 @@ class LockMaker:
             on_holder_loss=on_holder_loss,
             lock_delay=lock_delay,
         )
+
+    def leader(
+        self, name: str, *, note: str | None = None, on_gain: Told | None = None, on_loss: Told | None = None
+    ) -> Leader:
+        """A candidate who leads while it holds the lock of that name, and holds it as long as it can."""
+        return Leader(self.lock(name, note=note), on_gain=on_gain, on_loss=on_loss)
 
     async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
         """Take the lock, or the semaphore, of that name from whoever holds it, everywhere; whoever waits goes on.

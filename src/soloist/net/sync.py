@@ -28,6 +28,7 @@ from soloist.net.member.breaks import Broken
 from soloist.net.member.company import Asked
 from soloist.net.member.engines import Endpoints
 from soloist.net.node import Inspection, Node
+from soloist.net.sync_leader import SyncElections, SyncLeader
 from soloist.net.sync_lock import OnLost, SyncHold, SyncLock, SyncLocks
 
 T = TypeVar("T")
@@ -56,7 +57,7 @@ class NodeOptions(TypedDict, total=False):
     sentinel: bool
 
 
-class SyncNode:
+class SyncNode(SyncElections):
     """A member of a cluster, for threads. Takes what `Node` takes."""
 
     def __init__(
@@ -288,4 +289,4 @@ def new_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-__all__ = ["SyncHold", "SyncLock", "SyncLocks", "SyncNode", "new_loop"]
+__all__ = ["SyncHold", "SyncLeader", "SyncLock", "SyncLocks", "SyncNode", "new_loop"]

@@ -50,6 +50,7 @@ from soloist.net.service.dialogue import (
     Welcome,
     decode_request,
 )
+from soloist.net.service.supervised import unready
 
 log = logging.getLogger("soloist.net")
 
@@ -175,6 +176,7 @@ class ControlServer:
             clients=len(self.clients),
             leaving=self.stopping,
             trouble=node.trouble(),
+            unready=self.stopping or unready(node),
             epoch=node.epoch,
             protocol=node.table.view.protocol if node.epoch else 0,
             lease=node.lease,

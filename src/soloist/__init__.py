@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from soloist.net import (
         TLS,
         AcquireTimeout,
+        Client,
         ConfigMismatch,
         FenceGuard,
         Hold,
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
         NoQuorum,
         NotOwned,
         StaleFence,
+        SyncClient,
         SyncHold,
         SyncLeader,
         SyncNode,
         WouldDeadlock,
+        connect,
+        connect_sync,
     )
 
 __version__ = "0.1.0"
@@ -31,6 +35,7 @@ __version__ = "0.1.0"
 __all__ = [
     "TLS",
     "AcquireTimeout",
+    "Client",
     "ConfigMismatch",
     "FenceGuard",
     "Hold",
@@ -43,11 +48,14 @@ __all__ = [
     "NodeClosed",
     "NotOwned",
     "StaleFence",
+    "SyncClient",
     "SyncHold",
     "SyncLeader",
     "SyncNode",
     "WouldDeadlock",
     "__version__",
+    "connect",
+    "connect_sync",
 ]
 
 

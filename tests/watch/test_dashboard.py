@@ -20,14 +20,14 @@ from tests.net.service.daemons import cluster
 from tests.watch.serving import served
 
 MORE = 'lease = 5\ndata_dir = "data-{name}"\n'
-STATUS = Status(0, "t", "a", 1, "x", "y", 1.0, [], 10, 0, 0, 0, 0, 0, 0, 0, epoch=1)
+STATUS = Status("t", "a", 1, "x", "y", 1.0, [], 10, 0, 0, 0, 0, 0, 0, 0, epoch=1)
 
 
 def seen(at: float, *nodes: str, entries: int = 10, epoch: int = 1, held: tuple[str, ...] = ()) -> Seen:
     members = [MemberStatus(name, "", True, 0) for name in nodes]
     status = msgspec.structs.replace(STATUS, members=members, entries=entries, epoch=epoch)
     views = [LockState("lock:x", node, 1, 0, 1 << 60, 2.5, "n") for node in held]
-    return Seen(at, {"a": status}, {}, Holders(0, views, []))
+    return Seen(at, {"a": status}, {}, Holders(views, []))
 
 
 def test_what_has_changed_is_told_in_words() -> None:
@@ -40,7 +40,7 @@ def test_what_has_changed_is_told_in_words() -> None:
         "a holds x",
     ]
     assert changes(now, now) == []
-    now.holders = Holders(0, [], ["a"])
+    now.holders = Holders([], ["a"])
     assert changes(now, now) == []
     assert changes(seen(1, "a", "c", epoch=2, held=("a",)), now) == [
         "a held x: whether it still does is not known"

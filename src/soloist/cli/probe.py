@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 
 from soloist.cli.output import print_json
+from soloist.net.client import operator
+from soloist.net.client.client import Client
 from soloist.net.errors import NodeClosed
-from soloist.net.service.client import ControlClient
 from soloist.net.service.dialogue import Status
 
 PROBE_SECONDS = 5.0
 """For a daemon to say how it is."""
 
 
-async def asked(client: ControlClient) -> Status:
+async def asked(client: Client) -> Status:
     try:
         async with asyncio.timeout(PROBE_SECONDS):
-            return await client.status()
+            return await operator.status(client)
     except TimeoutError:
-        raise NodeClosed(f"the daemon at {client.path} does not answer") from None
+        raise NodeClosed(f"the daemon at {client.name} does not answer") from None
 
 
 def tell(found: Status, ready: bool, json: bool) -> str:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Never, Self, TypeVar
 
 from soloist.core import UsageError
-from soloist.net.errors import LockLost
+from soloist.net.errors import LockError, LockLost, NodeClosed, NoQuorum
 
 if TYPE_CHECKING:
     from soloist.net.protocols import AsyncLockLike, HoldLike, LockLike
@@ -20,6 +20,9 @@ log = logging.getLogger("soloist.net")
 T = TypeVar("T")
 Told = Callable[["HoldLike"], object]
 """What is called with the hold of a term; in asyncio it may be a coroutine function."""
+
+RETRY_SECONDS = 1.0
+"""Until a candidate asks again who was told that nobody can be let in."""
 
 
 class Candidacy:
@@ -50,6 +53,13 @@ class Candidacy:
         if self._running:
             raise UsageError(f"this candidate for {self.name!r} is running already; make another one")
         self._running = True
+
+    def _away(self, error: LockError, lock: object) -> None:
+        """It was not let in. Raise that, unless this may pass: too few are heard, or no node answers its client."""
+        node = getattr(lock, "node", None)
+        if isinstance(error, NodeClosed) and not getattr(node, "usable", False):
+            raise error
+        log.info("%s; it asks again", error)
 
     def _lost(self, lost: LockLost) -> None:
         """Raise it again, unless it is our own lock that was lost. An error of the work is not lost with it."""
@@ -92,10 +102,15 @@ class Leader(Candidacy):
         self._begin()
         try:
             while True:
-                self._over = asyncio.Event()
+                self._over, hold = asyncio.Event(), None
                 try:
                     async with self._lock as hold:
                         return await self._lead(hold, work)
+                except (NoQuorum, NodeClosed) as error:
+                    if hold is not None:
+                        raise
+                    self._away(error, self._lock)
+                    await asyncio.sleep(RETRY_SECONDS)
                 except LockLost as lost:
                     self._lost(lost)
                 except _SteppedDown:

@@ -21,18 +21,21 @@ import msgspec
 
 from soloist.core import UsageError
 from soloist.net import registry
+from soloist.net.arguments import check_name, check_timeout
 from soloist.net.cards import chosen, introduction
 from soloist.net.engine.inquiry import Inspection
 from soloist.net.engine.outgoing import Stats
 from soloist.net.engine.switchboard import Switchboard
-from soloist.net.engine.ticket import FENCE_BITS
+from soloist.net.engine.ticket import FENCE_BITS, Ticket
 from soloist.net.errors import NodeClosed
 from soloist.net.life import Life
 from soloist.net.link.security import TLS
 from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.transport import MemoryTransport, Transport
+from soloist.net.lock import Hold, Lock
 from soloist.net.maker import LockMaker
 from soloist.net.member.beginning import Beginning
+from soloist.net.member.breaks import Broken
 from soloist.net.member.company import Asked, company, wanted_lease
 from soloist.net.member.engines import Endpoints, engine
 from soloist.net.member.home import default_directory
@@ -100,6 +103,7 @@ class Node(Life, LockMaker, Seen):
         )
         self.board = board = Switchboard(name, told.members, cards, locality, self.transport)
         self.request, self.withdraw, self.release = board.request, board.withdraw, board.release
+        self.lose = board.lose
         self.table, self.turns = board.table, board.turns
         self.outgoing, self.inquiry = board.outgoing, board.inquiry
         self.instances, self.asleep, self.holds = self.table.instances, self.table.asleep, self.table.holds
@@ -118,6 +122,12 @@ class Node(Life, LockMaker, Seen):
         """
         self.beginning.who = msgspec.structs.replace(self.beginning.who, serves=True)
 
+    async def obtain(self, lock: Lock, timeout: float | None) -> list[Ticket]:
+        raise NotImplementedError("a node deals with requests itself")
+
+    def let_go(self, hold: Hold) -> None:
+        """A node passes on at once what is lost."""
+
     def descriptors(self) -> list[int]:
         """The files that belong to this node alone."""
         data = self._data.descriptors() if self._data else []
@@ -127,6 +137,22 @@ class Node(Life, LockMaker, Seen):
         """The file that describes its cluster, for words to users: call it before `start`."""
         if self._data:
             self._data.source = str(path)
+
+    async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
+        """Take the lock, or the semaphore, of that name from whoever holds it, everywhere; whoever waits goes on.
+
+        It is agreed upon: when this returns, nobody has a good hold of it from before. Who did gets `LockLost`; a node that
+        does not answer is waited for as long as its lease lasts. Needs a lease.
+        """
+        self._home.check_usable()
+        self.check_loop()
+        name, timeout = check_name(name), check_timeout(timeout)
+        if self.beginning.breaks is None:
+            raise UsageError(
+                f"{name!r} cannot be broken: without a lease nobody can make sure that its holder no longer has it; "
+                "give the nodes a lease, or restart them all"
+            )
+        return await self.beginning.breaks.ask(name, timeout)
 
     # Life.
 

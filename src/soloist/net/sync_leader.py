@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
-from soloist.net.errors import LockLost, NodeClosed
-from soloist.net.leader import Candidacy, Leader, Told, linger, log
+from soloist.net.errors import LockLost, NodeClosed, NoQuorum
+from soloist.net.leader import RETRY_SECONDS, Candidacy, Leader, Told, linger, log
 
 if TYPE_CHECKING:
     from soloist.net.protocols import AsyncLockLike, HoldLike, LockLike
-    from soloist.net.sync import SyncNode
+    from soloist.net.threaded import Threaded
 
 T = TypeVar("T")
 
@@ -66,11 +67,17 @@ class SyncLeader(Candidacy):
         self._begin()
         try:
             while True:
+                hold = None
                 try:
                     with self._lock as hold:
                         result = self._lead(hold, work)
                     if not self._left:
                         return result
+                except (NoQuorum, NodeClosed) as error:
+                    if hold is not None:
+                        raise
+                    self._away(error, self._inner._lock)
+                    time.sleep(RETRY_SECONDS)
                 except LockLost as lost:
                     self._lost(lost)
         finally:
@@ -165,12 +172,12 @@ class SyncLeader(Candidacy):
 
 
 class SyncElections:
-    """The part of a `SyncNode` that makes leaders."""
+    """The part of a `SyncNode` or a `SyncClient` that makes leaders."""
 
     def leader(
         self, name: str, *, note: str | None = None, on_gain: Told | None = None, on_loss: Told | None = None
     ) -> SyncLeader:
         """A candidate who leads while it holds the lock of that name, and holds it as long as it can."""
-        ours = cast("SyncNode", self)
+        ours = cast("Threaded[Any]", self)
         lock = ours.lock(name, note=note)
         return SyncLeader(ours, lock, ours.node.lock(name, note=note), on_gain=on_gain, on_loss=on_loss)

@@ -19,8 +19,8 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from soloist.core import SoloistError
+from soloist.net.client import operator
 from soloist.net.link.wire import LockState
-from soloist.net.service.client import ControlClient
 from soloist.net.service.config import Config, Member
 from soloist.net.service.dialogue import Holders, Status
 
@@ -86,9 +86,9 @@ async def _ask(member: Member, holders: bool = False) -> Status | Holders | str:
     try:
         async with (
             asyncio.timeout(PATIENCE),
-            ControlClient(member.control, f"soloist watch (process {os.getpid()})") as client,
+            operator.operate(member.control, f"soloist watch (process {os.getpid()})") as client,
         ):
-            return await (client.holders() if holders else client.status())
+            return await (operator.holders(client) if holders else operator.status(client))
     except TimeoutError:
         return f"it did not answer within {PATIENCE:g} s"
     except (SoloistError, OSError) as error:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from soloist.core import UsageError
-from soloist.net import HoldLike, Leader, LockLost, Node, NodeClosed
+from soloist.net import HoldLike, Leader, LockLost, Node, NodeClosed, NoQuorum
 from soloist.net.leader import linger
 from soloist.net.member.gate import Gate
 from soloist.testing import Witness, crash, eventually, memory_cluster
@@ -345,6 +345,32 @@ def test_a_closed_node_ends_it() -> None:
             with pytest.raises(NodeClosed):
                 await body()
             assert [what for what, _ in diary.lines] == ["gain", "loss"]
+
+    run(main())
+
+
+def test_who_hears_too_few_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A candidate is told `NoQuorum` like all who wait; it does not give up by that, but its own work's error is one."""
+    monkeypatch.setattr("soloist.net.leader.RETRY_SECONDS", 0.01)
+
+    async def main() -> None:
+        async with memory_cluster("abc", lease=10) as (a, b, _):
+            async with b.lock("x"), a.leader("x") as leader:
+                await eventually(
+                    lambda: "lock:x" in a.instances and a.instances["lock:x"].waiting, "it waits"
+                )
+                membership: Any = a.beginning
+                membership.council.leased, leased = False, membership.council.leased
+                membership._starve("too few are heard")
+                membership.council.leased = leased
+                await eventually(lambda: a.instances["lock:x"].waiting, "it waits again")
+                assert not leader.leading
+
+            async def work(hold: HoldLike) -> None:
+                raise NoQuorum("of another lock", name="y")
+
+            with pytest.raises(NoQuorum, match="of another lock"):
+                await a.leader("x").run(work)
 
     run(main())
 

@@ -20,11 +20,12 @@ from typing import Any, Literal
 
 import pytest
 
-from soloist.net import LockError, NodeClosed
-from soloist.net.service.client import ControlClient
+from soloist.net import Client, LockError, NodeClosed
+from soloist.net.client.operator import operate
 from soloist.testing import Crew, Statement, Witness, eventually, ports
 from soloist.testing.worker import Grab, work
 from tests.net.helpers import run
+from tests.net.service.clients import take
 
 NAMES = [f"n{number}" for number in range(40)]
 AGAIN = "was started again"
@@ -76,7 +77,7 @@ class Daemon:
         (self.directory / "cluster.toml").write_text(
             f'cluster = "t"\nlease = "{lease}"\ncontrol = "{{name}}.sock"\n[nodes]\n{nodes}'
         )
-        self.client: ControlClient | None = None
+        self.client: Client | None = None
         self.process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
@@ -87,7 +88,7 @@ class Daemon:
         async with asyncio.timeout(SECONDS):
             while True:
                 try:
-                    self.client = await ControlClient(self.directory / f"{self.name}.sock").__aenter__()
+                    self.client = await operate(self.directory / f"{self.name}.sock").__aenter__()
                     return
                 except NodeClosed:  # it does not listen yet
                     await asyncio.sleep(0.05)
@@ -96,7 +97,7 @@ class Daemon:
         async def one(name: str) -> int | str:
             assert self.client
             try:
-                return (await self.client.acquire(name, timeout=timeout)).fence
+                return (await take(self.client, name, timeout=timeout)).fence
             except LockError as error:
                 return f"{type(error).__name__}: {error}"
 

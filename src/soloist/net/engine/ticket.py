@@ -78,7 +78,14 @@ CallLater = Callable[..., Cancellable]
 """As the event loop's `call_later`."""
 
 
-class Door(Protocol):
+class Validity(Protocol):
+    """Whether what is held is good."""
+
+    def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
+        """Whether a hold is good at this moment."""
+
+
+class Door(Validity, Protocol):
     """Whether callers may go in at this moment: asked at each entry. Without one they always may."""
 
     def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
@@ -86,9 +93,6 @@ class Door(Protocol):
 
     def leave(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
         """The hold has ended. Whether the algorithm may go on in that epoch."""
-
-    def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
-        """Whether a hold is good at this moment."""
 
     def register(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> Holder | None:
         """Have voters told of the hold that is to begin; None if nobody may go in at this moment."""

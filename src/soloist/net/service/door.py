@@ -16,6 +16,7 @@ from soloist.net.service.rights import Book, Limits
 from soloist.net.service.visit import Visit
 
 if TYPE_CHECKING:
+    from soloist.net.service.client_port import ClientPort
     from soloist.net.service.control import ControlServer
 
 log = logging.getLogger("soloist.net")
@@ -116,3 +117,12 @@ class Door:
             visit.transport.abort()
         while self.visits:
             await asyncio.sleep(0)
+
+
+async def opened(server: ControlServer, port: ClientPort, limits: Limits | None = None) -> Door:
+    """A door at that port."""
+    tls = port.tls.server() if port.tls else None
+    free = not (port.secrets or tls)
+    door = Door(server, limits or Limits(), "the port for clients", port.book(), tls, free)
+    await door.open_port(port.address)
+    return door

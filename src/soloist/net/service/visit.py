@@ -99,15 +99,24 @@ class Visit(asyncio.Protocol):
         if self.door.book is None:
             self._admit(LOCAL, b"")
             return
-        name = self.door.certified(self.transport) if self.door.tls else hello.client
-        secret = self.door.book.secret_of(name)
-        if self.door.tls or not secret:
-            if not self.door.tls and not self.door.open:
+        book, name = self.door.book, hello.client
+        if self.door.tls:
+            name = self.door.certified(self.transport)
+            if not name:
                 self._refuse(
-                    f"no client is called {name!r} here" if name else "this node wants a client's secret"
+                    "its certificate names no client; `soloist keys DIR --client NAME` makes one that does"
                 )
                 return
-            self._admit(self.door.book.rights(name), b"")
+        if self.door.tls or self.door.open:
+            self._admit(book.rights(name), b"")
+            return
+        if not book.secret_of(name):
+            who = (
+                f"no client is called {name!r} here"
+                if name
+                else "a client needs a name here: soloist://NAME@HOST:PORT"
+            )
+            self._refuse(who)
             return
         self._next = self._proven
         self._put(Challenge(self._nonce))
@@ -130,7 +139,7 @@ class Visit(asyncio.Protocol):
             self._patience.cancel()
         self.door.known(self)
         if hello.pulse:
-            self._begin_pulse(hello, rights)
+            self._begin_pulse(hello, rights, proof)
             return
         session, resumed = self.server.session(self, hello, rights)
         if session is None:
@@ -152,13 +161,13 @@ class Visit(asyncio.Protocol):
             )
         )
 
-    def _begin_pulse(self, hello: Hello, rights: Rights) -> None:
+    def _begin_pulse(self, hello: Hello, rights: Rights, proof: bytes) -> None:
         session = self.server.sessions.get(hello.session)
         if session is None or session.rights.name != rights.name:
             self._refuse("there is no such session")
             return
         self.session, self.pulse, self._next = session, True, self._renewed
-        self._put(Welcome(VERSION, self.server.cluster, self.server.node.name, os.getpid()))
+        self._put(Welcome(VERSION, self.server.cluster, self.server.node.name, os.getpid(), code=proof))
 
     # What it says.
 

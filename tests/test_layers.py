@@ -29,6 +29,7 @@ IMPORTS = {
     "watch": {"core", "algorithms", "sim", "check", "views", "net"},
     "course": {"core", "children", "own", "algorithms", "check", "sim", "watch"},
     "bench": {"core", "algorithms", "sim", "check", "net", "testing", "watch"},
+    "doctor": {"core", "net", "testing", "bench"},
     "cli": {
         "core",
         "algorithms",
@@ -39,6 +40,7 @@ IMPORTS = {
         "net",
         "testing",
         "demo",
+        "doctor",
         "bench",
         "lab",
         "watch",

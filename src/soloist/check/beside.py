@@ -19,7 +19,7 @@ from soloist.children import deaf, obedient
 from soloist.core import UsageError
 
 
-class Search(Protocol):
+class Errand(Protocol):
     """A search that may use so many cores."""
 
     def __call__(self, watch: Watcher | None, jobs: Jobs) -> Finding: ...
@@ -127,7 +127,7 @@ class Beside:
         self.companions: dict[str, Companion] = {}
         self.started = False
 
-    def start(self, works: dict[str, Search]) -> None:
+    def start(self, works: dict[str, Errand]) -> None:
         """Start as many processes as there are cores for, and share the works out among them."""
         self.started = True
         count = min(self.jobs - 1, len(works)) if can_run_beside() else 0

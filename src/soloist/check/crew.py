@@ -87,8 +87,8 @@ class Crew:
         there = numbers.find(targets)
         missing = np.flatnonzero(there < 0)
         unknown = targets[missing]
-        if tables.settles and missing.size:
-            unknown = tables.settle(unknown)
+        if tables.merges and missing.size:
+            unknown = tables.representatives(unknown)
             there[missing] = found = numbers.find(unknown)
             missing, unknown = missing[found < 0], unknown[found < 0]
         return Look(counts, there, missing, unknown)

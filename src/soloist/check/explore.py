@@ -91,6 +91,16 @@ class Graph:
         """The first state that must not be, if the search came across one."""
         self.cpu = 0.0
 
+    def __repr__(self) -> str:
+        how = (
+            "complete"
+            if self.complete
+            else f"cut off at {self.cut}"
+            if self.cut
+            else "until what must not be"
+        )
+        return f"<Graph of {self.space!r}: {len(self.states)} states, {self.transitions} transitions, {how}>"
+
     @property
     def complete(self) -> bool:
         return not self.cut and self.alarm is None

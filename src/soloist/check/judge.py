@@ -21,7 +21,7 @@ import msgspec
 
 from soloist.algorithms import Card
 from soloist.check import properties as props
-from soloist.check.beside import Beside, Search, wanted
+from soloist.check.beside import Beside, Errand, wanted
 from soloist.check.bypass import UNBOUNDED_BYPASS, bypass
 from soloist.check.counterexample import script, walk
 from soloist.check.declared import withheld
@@ -156,9 +156,9 @@ class Judge:
         self._take(found(graph, MAIN, holds=judged))
         return graph
 
-    def _others(self) -> dict[str, Search]:
+    def _others(self) -> dict[str, Errand]:
         """The searches that need nothing from the main one, in the order in which their findings are taken."""
-        works: dict[str, Search] = {}
+        works: dict[str, Errand] = {}
         if self.assignment.remembered:
             works[WITH_HISTORY] = self.assignment.remembering
         if self.assignment.judged_endlessly and self.assignment.endless_states:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from soloist.net import (
         TLS,
         AcquireTimeout,
+        Client,
         ConfigMismatch,
         FenceGuard,
         Hold,
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
         NoQuorum,
         NotOwned,
         StaleFence,
+        SyncClient,
         SyncHold,
         SyncNode,
         WouldDeadlock,
+        connect,
+        connect_sync,
     )
 
 __version__ = "0.1.0"
@@ -29,6 +33,7 @@ __version__ = "0.1.0"
 __all__ = [
     "TLS",
     "AcquireTimeout",
+    "Client",
     "ConfigMismatch",
     "FenceGuard",
     "Hold",
@@ -40,10 +45,13 @@ __all__ = [
     "NodeClosed",
     "NotOwned",
     "StaleFence",
+    "SyncClient",
     "SyncHold",
     "SyncNode",
     "WouldDeadlock",
     "__version__",
+    "connect",
+    "connect_sync",
 ]
 
 

@@ -283,11 +283,11 @@ def test_figures_that_come_too_soon_say_so(capsys: pytest.CaptureFixture[str]) -
     assert "--warmup 25000" in out
     _, out, _ = run(capsys, line + " --json")
     early = json.loads(out)
-    assert not early["settled"]
+    assert not early["warmed_up"]
     assert early["messages_per_entry"]["ci95"][1] < 0.8 * early["light_load"]
     code, out, _ = run(capsys, line + " --warmup 25000 --json")
     late = json.loads(out)
-    assert late["settled"]
+    assert late["warmed_up"]
     assert late["messages_per_entry"]["mean"] == pytest.approx(late["light_load"], rel=0.1)
     _, out, _ = run(capsys, "compare central --nodes 50 --entries 20")
     assert "The start may not be forgotten yet" in out

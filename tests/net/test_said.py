@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 
-from soloist import FenceGuard, MemoryHub, Node, SyncNode
+from soloist import FenceGuard, MemoryHub, Node, SyncNode, connect, connect_sync
 from soloist.algorithms import find
 from soloist.check import Space, explore, setting
 from soloist.core import Port
@@ -52,6 +52,20 @@ def test_those_for_threads() -> None:
             assert repr(node.semaphore("gpu", 3)) == "<SyncLock 'gpu' of 3 at node 'solo'>"
             assert repr(node.locks("x", "y")) == "<SyncLocks 'x', 'y' at node 'solo'>"
         assert repr(node) == "<SyncNode 'solo': not running>"
+
+
+def test_clients() -> None:
+    async def main() -> None:
+        client = connect("memory:said")
+        assert repr(client) == "<Client 'memory:said': not started>"
+        async with client:
+            assert repr(client) == "<Client 'memory:said': at node 'memory:said'>"
+            assert repr(client.lock("x")) == "<Lock 'x' at client 'memory:said'>"
+        assert repr(client) == "<Client 'memory:said': closed>"
+
+    asyncio.run(main())
+    with connect_sync("memory:said") as threaded:
+        assert repr(threaded).startswith("<SyncClient 'memory:said': at node ")
 
 
 def test_a_guard_says_what_it_has_seen() -> None:

@@ -89,7 +89,7 @@ class Tables:
         if model.n > MOST_SITES:
             raise TooWide
         self.layout = Layout([len(part.things) for part in model.parts])
-        self.settles = bool(space.clocks or space.early)
+        self.merges = bool(space.clocks or space.early)
         self.moves = Moves(model)
         self._rows = [Column(partial(self._row, site)) for site in range(model.n)]
         self._fits = [Column(partial(self._fit, site)) for site in range(model.n)]
@@ -208,7 +208,7 @@ class Tables:
 
     # What a search keeps of a state.
 
-    def settle(self, keys: Ints) -> Ints:
+    def representatives(self, keys: Ints) -> Ints:
         """Counted from zero, and with all received that may as well be."""
         keys = self._normal(keys)
         return self._hurried(keys) if self.space.early else keys

@@ -121,8 +121,8 @@ class Wide:
         there = numbers.find(targets).astype(np.int64)
         missing = np.flatnonzero(there < 0)
         keys = targets[missing]
-        if self.packed.tables.settles and missing.size:
-            keys = self.packed.tables.settle(keys)
+        if self.packed.tables.merges and missing.size:
+            keys = self.packed.tables.representatives(keys)
             there[missing] = found = numbers.find(keys)
             missing, keys = missing[found < 0], keys[found < 0]
         fresh, first, which = np.unique(keys, return_index=True, return_inverse=True)

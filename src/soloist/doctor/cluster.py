@@ -16,7 +16,7 @@ from soloist.doctor.disk import data_directory
 from soloist.doctor.finding import Finding, State
 from soloist.net.link.security import TLS, Address, address
 from soloist.net.member.company import USUAL_LEASE, wanted_lease
-from soloist.net.service.client import answers
+from soloist.net.service.choice import answers
 from soloist.net.service.config import Config, Member, load
 
 REACH_SECONDS = 3.0

@@ -31,7 +31,7 @@ class Seen:
 
     @property
     def epoch(self) -> int:
-        """The first half of all fences; 0 until the cluster has begun."""
+        """The number of the view; 0 until the cluster has begun. With a lease, the first half of its fences."""
         return self._seen.table.epoch
 
     async def inspect(self, name: str) -> Inspection:

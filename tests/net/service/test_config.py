@@ -94,7 +94,7 @@ BAD = {
     "": "cluster.toml: the table [nodes] is missing",
     "[nodes]\n": "cluster.toml:1: nodes: names no node",
     "# hm\nnodes = 3\n": "cluster.toml:2: nodes: should be a table, not a whole number",
-    "cluser = 'x'\n" + NODES: "cluster.toml:1: cluser: unknown key 'cluser'; did you mean cluster or lease?",
+    "cluser = 'x'\n" + NODES: "cluster.toml:1: cluser: unknown key 'cluser'; did you mean cluster or lease or client?",
     NODES + "[tls]\ncertficate = 'x'\n": "cluster.toml:4: tls.certficate: unknown key 'certficate'; did you mean certificate?",
     "[nodes.a]\nadress = 'x'\n": "cluster.toml:2: nodes.a.adress: unknown key 'adress'; did you mean address",
     "[nodes]\n\na = { adress = 'x' }\n": "cluster.toml:3: nodes.a.adress: unknown key",

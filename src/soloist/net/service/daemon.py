@@ -18,6 +18,7 @@ from soloist.net.link.security import address
 from soloist.net.node import Node
 from soloist.net.service.config import Config, Member
 from soloist.net.service.control import ControlServer
+from soloist.net.service.door import opened
 from soloist.net.sync import new_loop
 from soloist.net.telemetry.metrics import Metrics, Spans
 from soloist.net.telemetry.recording import TraceRecorder
@@ -105,6 +106,9 @@ async def _control(
     server.told_to_leave = told.set
     await server.start(member.control)
     try:
+        if member.port:
+            server.enter_by(await opened(server, member.port))
+            log.info("%s: clients come in at %s", node.name, member.port.address)
         yield
         log.info("%s: stopping; %d clients hold locks and have %g s", node.name, server.holders(), grace)
         told.clear()

@@ -164,7 +164,7 @@ def test_a_trace_is_written_as_text_or_as_json_lines(
         ("simulate lamport --trace /no/such/folder/x", "cannot write the trace"),
         ("compare lamport --nodes 3,x", "--nodes must be numbers"),
         ("compare lamport --option topology=line", "none of the algorithms has an option"),
-        ("simulate", "Missing argument"),
+        ("simulate", "NAME is missing"),
         ("simulat", "unknown command 'simulat'; did you mean simulate?"),
         ("simulate lamport --fast", "No such option"),
     ],

@@ -18,8 +18,9 @@ import pytest
 from soloist.cli import main
 from soloist.cli.doctor import told
 from soloist.core import UsageError
-from soloist.doctor import Finding, cluster, disk, examine, exit_code, machine, software, summary
+from soloist.doctor import Finding, cluster, daemons, disk, examine, exit_code, machine, software, summary
 from soloist.net.service.keys import make_keys, make_secret
+from soloist.testing import until
 from soloist.testing.ports import ports
 from tests.cli.terminal import in_terminal
 
@@ -184,6 +185,43 @@ def test_a_running_daemon_has_its_port() -> None:
         listening.listen(1)
         found = looked_at(f'[nodes]\na = "{free["a"]}"\n')
     assert "the daemon of a runs" in named(found, "a port").said
+
+
+def test_a_daemon_that_hangs_and_one_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemons, "ANSWER_SECONDS", 0.2)
+    with ports("a") as free, socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("soloist-a.sock")
+        listening.listen(1)  # it takes the call, and never says a word
+        found = looked_at(f'[nodes]\na = "{free["a"]}"\n')
+    one = named(found, "a daemon")
+    assert one.state == "problem"
+    assert "does not answer" in one.said
+
+
+def says_who_is_missing() -> list[Finding] | None:
+    found = list(cluster.examine_cluster(Path("cluster.toml"), None))
+    said = [each.said for each in found if each.name == "a daemon"]
+    return found if said and "not seen yet: c" in said[0] else None
+
+
+def test_what_daemons_say_and_which_one_does_not_run() -> None:
+    """Real ones: two of three, which lack the third."""
+    with ports("a", "b", "c") as free:
+        Path("cluster.toml").write_text(THREE.format(**free))
+        command = [sys.executable, "-m", "soloist", "node", "--name"]
+        with Path("log").open("w") as log:
+            started = [subprocess.Popen([*command, name], stderr=log) for name in "ab"]
+        try:
+            found = until(says_who_is_missing, "a daemon that says who has not been seen")
+        finally:
+            for process in started:
+                process.terminate()
+            for process in started:
+                process.wait(60)
+    assert named(found, "a daemon").state == "warning"
+    assert named(found, "c daemon").state == "warning"
+    assert named(found, "c daemon").remedy == "soloist node --config cluster.toml --name c"
+    assert exit_code(found) == 0
 
 
 def test_neighbours_that_answer_and_others() -> None:

@@ -120,7 +120,9 @@ def explain(error: Exception) -> int | None:
 
     match error:
         case TyperException():
-            said = error.format_message()
+            from soloist.cli.complaints import in_words
+
+            said = in_words(error)
             return complain(said, 2) if said else 2  # help has been shown, for want of a command
         case UsageError():
             return complain(str(error), 2)

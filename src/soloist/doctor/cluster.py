@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import socket
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from soloist.core import UsageError
+from soloist.doctor.daemons import reached, said_by, stopped
 from soloist.doctor.disk import data_directory
 from soloist.doctor.finding import Finding, State
 from soloist.net.link.security import TLS, Address, address
@@ -19,7 +19,6 @@ from soloist.net.member.company import USUAL_LEASE, wanted_lease
 from soloist.net.service.choice import answers
 from soloist.net.service.config import Config, Member, load
 
-REACH_SECONDS = 3.0
 SOON_DAYS = 30
 
 
@@ -42,9 +41,15 @@ def examine_cluster(path: Path | None, name: str | None) -> Iterator[Finding]:
         yield _found(
             "here", "warning", f"none of its nodes ({names}) has an address of this host", "--name NODE"
         )
+    elsewhere = reached([each for each in config.members.values() if each not in here])
+    running = {member.name for member in here if answers(member.control)}
     for member in here:
-        yield from _node(config, member)
-    yield from reached([each for each in config.members.values() if each not in here])
+        yield from _node(config, member, member.name in running)
+        if member.name in running:
+            yield said_by(member)
+        elif running or any(each.state == "ok" for each in elsewhere):
+            yield stopped(member, path)
+    yield from elsewhere
 
 
 def _found(name: str, state: State, said: str, remedy: str = "") -> Finding:
@@ -69,11 +74,10 @@ def is_here(where: Address) -> bool:
     return False
 
 
-def _node(config: Config, member: Member) -> Iterator[Finding]:
+def _node(config: Config, member: Member, running: bool) -> Iterator[Finding]:
     """All that one node of this host needs."""
     length = lease(config, member)
     yield leased(member, length)
-    running = answers(member.control)
     yield port(member, running)
     yield control(member, running)
     if member.secret_file:
@@ -188,31 +192,3 @@ def read_certificate(path: Path) -> tuple[float | None, list[str] | None]:
     except x509.ExtensionNotFound:
         names = []
     return (found.not_valid_after_utc - datetime.now(UTC)).total_seconds() / 86400, names
-
-
-def reached(others: list[Member]) -> list[Finding]:
-    """Whether the other nodes answer at their addresses: all are asked at once."""
-
-    async def ask() -> list[Finding]:
-        return await asyncio.gather(*(_reach(member) for member in others))
-
-    return asyncio.run(ask()) if others else []
-
-
-async def _reach(member: Member) -> Finding:
-    where = address(member.address)
-    try:
-        async with asyncio.timeout(REACH_SECONDS):
-            _, writer = await asyncio.open_connection(where.host, where.port)
-    except TimeoutError:
-        why = f"no answer within {REACH_SECONDS:g} s: a firewall, or the host is down"
-    except ConnectionRefusedError:
-        why = "nobody listens there"
-    except OSError as error:
-        why = error.strerror or str(error)
-    else:
-        writer.close()
-        return _found(member.name, "ok", f"somebody answers at {where}")
-    return _found(
-        member.name, "warning", f"{where}: {why}", f"start node {member.name}, or mend the way to it"
-    )

@@ -178,6 +178,7 @@ def test_limits_are_said(secret_file: Path) -> None:
                 for task in waiting:
                     task.cancel()
                 async with connect(url, secret=SECRET), connect(url, secret=SECRET):
+                    await eventually(lambda: len(server.doors[0].visits) == 6, "with those for renewals")
                     with pytest.raises(NodeClosed, match="serves 6 connections"):
                         await connect(url, secret=SECRET).start()
                 assert all(hold and hold.valid for hold in holds)

@@ -93,6 +93,8 @@ class BulgannawarVaidya(Process):
         if self.tq:
             self.pass_token(self.last_unmodified() if self.tags else self.tq[-1])
             return
+        if not self.inform:
+            return
         others = self.preferred()
         for _ in range(min(self.inform, len(others))):
             others.remove(j := self.choose(others) if self.whom == "random" else others[0])

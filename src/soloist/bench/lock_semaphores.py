@@ -34,7 +34,7 @@ class Sample(msgspec.Struct, frozen=True):
     jain: float
 
 
-class Row(msgspec.Struct, frozen=True):
+class Measurement(msgspec.Struct, frozen=True):
     """One algorithm: medians of the rounds. Times in microseconds, messages for each entry."""
 
     algorithm: str
@@ -57,7 +57,8 @@ def measure(
     seconds: float = 1.0,
     rounds: int = 5,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Row]:
+    value: int = VALUE,
+) -> list[Measurement]:
     """One row for each algorithm, or for those named and the first."""
     for name in only:
         if name not in ALGORITHMS:
@@ -67,20 +68,20 @@ def measure(
     with Crew(NODES, "asyncio") as crew:
         for turn in range(rounds):
             for step, name in enumerate(chosen, start=1):
-                samples[name].append(_sample(crew, name, seconds))
+                samples[name].append(_sample(crew, name, seconds, value))
                 progress(turn * len(chosen) + step, rounds * len(chosen))
     first = samples[chosen[0]]
     return [_row(name, found, first) for name, found in samples.items()]
 
 
-def _sample(crew: Crew, algorithm: str, seconds: float) -> Sample:
+def _sample(crew: Crew, algorithm: str, seconds: float, value: int) -> Sample:
     try:
-        seldom = crew.run(_jobs(algorithm, "rare"), seconds)
-        busy = crew.run(_jobs(algorithm, "contend"), seconds)
+        seldom = crew.run(_jobs(algorithm, "rare", value), seconds)
+        busy = crew.run(_jobs(algorithm, "contend", value), seconds)
     except RuntimeError as error:
         raise SoloistError(f"{algorithm}: {error}") from None
-    if (most := most_inside(in_order(busy))) > VALUE:
-        raise SoloistError(f"{algorithm}: {most} were inside together, where {VALUE} may be")
+    if (most := most_inside(in_order(busy))) > value:
+        raise SoloistError(f"{algorithm}: {most} were inside together, where {value} may be")
     durations = [each for done in seldom for each in done.durations]
     found = contention(busy, seconds)
     if not (durations and found.entries_per_second):
@@ -95,17 +96,22 @@ def _sample(crew: Crew, algorithm: str, seconds: float) -> Sample:
     )
 
 
-def _jobs(algorithm: str, role: Role) -> list[Job]:
+def _jobs(algorithm: str, role: Role, value: int) -> list[Job]:
     nodes = {f"n{index}": f"127.0.0.1:{port}" for index, port in enumerate(free_ports(NODES))}
     return [
-        Job(role, algorithm, name, nodes=nodes, value=VALUE, number=number)
+        Job(role, algorithm, name, nodes=nodes, value=value, number=number, tasks=_tasks(role, value))
         for number, name in enumerate(nodes)
     ]
 
 
-def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> Row:
+def _tasks(role: Role, value: int) -> int:
+    """Of each process: half as many more as there are permits, over all; or else nobody would have to wait."""
+    return 1 if role == "rare" else -(-3 * value // (2 * NODES))
+
+
+def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> Measurement:
     pairs = list(zip(samples, first, strict=True))
-    return Row(
+    return Measurement(
         algorithm,
         CATALOGUE[algorithm].prompt,
         median(each.rare_us for each in samples),
@@ -120,7 +126,7 @@ def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> 
     )
 
 
-def table(rows: Sequence[Row]) -> Table:
+def table(rows: Sequence[Measurement]) -> Table:
     figures = (">rare", ">messages", ">contended", ">messages", ">Jain", ">x entries", ">x messages")
     return ("algorithm", "prompt", *figures), [
         (

@@ -10,20 +10,28 @@ import msgspec
 import typer
 
 from soloist.bench import checker as checker_bench
-from soloist.bench import lock_ablations, lock_locality, lock_memory, lock_semaphores, lock_versions
+from soloist.bench import (
+    lock_ablations,
+    lock_choice,
+    lock_locality,
+    lock_memory,
+    lock_semaphores,
+    lock_versions,
+)
 from soloist.bench import locks as locks_bench
 from soloist.bench import simulator as simulator_bench
 from soloist.bench import start as start_bench
 from soloist.bench.ablation import PARTS
 from soloist.bench.lock_bars import bar_table, bars
 from soloist.cli.arguments import Json, at_least
+from soloist.cli.bench_clients import clients
 from soloist.cli.bench_crashes import leases, nemesis, recovery
 from soloist.cli.bench_page import page
 from soloist.cli.help import Commands
 from soloist.cli.output import print_json, print_table, progress_bar
 
 bench = Commands(help="Our speed beside that of others, in one run, as ratios.")
-for command in (recovery, nemesis, leases, page):
+for command in (recovery, nemesis, leases, clients, page):
     bench.command()(command)
 
 
@@ -121,7 +129,11 @@ def locks(
         bool, typer.Option("--locality", help="What the locality option does, instead.")
     ] = False,
     semaphores: Annotated[
-        bool, typer.Option("--semaphores", help="Semaphores of two at five nodes, instead.")
+        bool, typer.Option("--semaphores", help="Semaphores at five nodes, instead.")
+    ] = False,
+    value: Annotated[int, typer.Option(help="Permits of these semaphores.")] = lock_semaphores.VALUE,
+    choice: Annotated[
+        bool, typer.Option("--choice", help="What could be the default, in pairs, instead.")
     ] = False,
     memory: Annotated[bool, typer.Option("--memory", help="What an idle lock costs, instead.")] = False,
     without: Annotated[
@@ -145,7 +157,8 @@ def locks(
         soloist bench locks
         soloist bench locks naimi-trehel central --seconds 2
         soloist bench locks --locality
-        soloist bench locks --semaphores
+        soloist bench locks --semaphores --value 10
+        soloist bench locks --choice --processes 8 --processes 32
         soloist bench locks --without eager,summons --rounds 10
         soloist bench locks --against ../before --rounds 10
 
@@ -172,8 +185,13 @@ def locks(
             found = lock_locality.measure(seconds=seconds, rounds=rounds, progress=progress)
             _print_locality(found, json)
             return
+        if choice:
+            _print_choice(lock_choice.measure(seconds, rounds, processes, progress=progress), rounds, json)
+            return
         if semaphores:
-            _print_semaphores(lock_semaphores.measure(systems or (), seconds, rounds, progress), json)
+            at_least("--value", 2, value, 100)
+            found_rows = lock_semaphores.measure(systems or (), seconds, rounds, progress, value)
+            _print_semaphores(found_rows, value, json)
             return
         rows = locks_bench.measure(processes, seconds, rounds, systems or (), progress)
     _print_locks(rows, processes, json)
@@ -218,11 +236,18 @@ def _print_differences(differences: list[lock_versions.Difference], rounds: int,
     )
 
 
-def _print_semaphores(rows: list[lock_semaphores.Row], json: bool) -> None:
+def _print_choice(rows: list[lock_choice.Measurement], rounds: int, json: bool) -> None:
     if json:
         print_json(rows)
         return
-    title = f"Semaphores of {lock_semaphores.VALUE}, {lock_semaphores.NODES} nodes: times in µs, entries per second"
+    print_table(f"What could be the default lock: medians of {rounds} rounds", *lock_choice.table(rows))
+
+
+def _print_semaphores(rows: list[lock_semaphores.Measurement], value: int, json: bool) -> None:
+    if json:
+        print_json(rows)
+        return
+    title = f"Semaphores of {value}, {lock_semaphores.NODES} nodes: times in µs, entries per second"
     print_table(title, *lock_semaphores.table(rows))
 
 

@@ -17,6 +17,7 @@ from soloist.cli.output import number, print_json, print_table, print_text, prog
 from soloist.core import PropertyViolated, UsageError
 from soloist.demo import Tally, demonstrate, kill_holder, recorded
 from soloist.net import Node
+from soloist.net.cards import USUAL
 from soloist.testing import Contend
 
 MOST_DRAWN = 5
@@ -29,12 +30,10 @@ MOST_NODES = 100
 def demo(
     nodes: Annotated[int, typer.Option("--nodes", "-n", metavar="N", help="Processes.")] = 5,
     entries: Annotated[int, typer.Option("--entries", metavar="M", help="Entries of each, for each.")] = 200,
-    algorithm: Annotated[
-        str, typer.Option("--algorithm", metavar="NAME", help="For the lock.")
-    ] = "naimi-trehel",
+    algorithm: Annotated[str, typer.Option("--algorithm", metavar="NAME", help="For the lock.")] = USUAL[0],
     semaphore_algorithm: Annotated[
         str, typer.Option("--semaphore-algorithm", metavar="NAME", help="For the semaphore.")
-    ] = "raymond-k",
+    ] = USUAL[1],
     html: Annotated[
         Path | None,
         typer.Option(

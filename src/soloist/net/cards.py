@@ -14,8 +14,8 @@ from soloist.net.link.handshake import Who, incarnation
 from soloist.net.link.versions import offered
 from soloist.views import Algorithm, View
 
-USUAL = ("naimi-trehel", "raymond-k")
-"""For locks and for semaphores, where nobody says."""
+USUAL = ("bulgannawar-vaidya", "srimani-reddy")
+"""For locks and for semaphores, where nobody says. Why these: `docs/decisions/default-lock.md`, `default-semaphore.md`."""
 Cards = tuple[Card, Card]
 
 

@@ -42,9 +42,9 @@ class Hold:
     """Where there is a `max_hold`."""
     fence: int
     """Grows from holder to holder. Hand it to whatever the lock protects, and let that refuse lower ones."""
-    since: float
-    """On the clock of `time.monotonic`."""
     _tickets: list[Ticket]
+    _entered: float
+    """When it began, on the clock of its node's turns."""
 
     def __init__(self, lock: Lock) -> None:
         """Made by whoever asks, so that little is left to do between the grant and the entry; then it `begins`."""
@@ -64,7 +64,9 @@ class Hold:
         if len(tickets) > 1:
             self.fence, lost = max(self.fences), any(ticket.lost for ticket in tickets)
         node, lock = self.node, self.key[0]
-        self.since = node.turns.entered = time.monotonic()
+        turns = node.turns
+        clock = turns.clock
+        self._entered = turns.entered = tickets[0].entered or clock()
         if lost:
             for ticket in tickets:
                 node.release(lock, ticket)
@@ -79,13 +81,19 @@ class Hold:
 
     def joins(self, other: Hold) -> Self:
         """One more hold of a grant that its holder has already: the lock is free when all of them are released."""
-        self._tickets, self.fence, self.since = other._tickets, other.fence, other.since
+        self._tickets, self.fence, self._entered = other._tickets, other.fence, other._entered
         self._tickets[0].shares += 1
         self.first = other.first or other
         self.node.holds[self.key[0]].append(self)
         if self.lock.max_hold is not None:
             self._limit = Limit(self, self.lock.max_hold)  # from when it was granted first
         return self
+
+    @property
+    def since(self) -> float:
+        """When it began, on the clock of `time.monotonic`; before that, if the machine was suspended meanwhile."""
+        clock = self.node.turns.clock
+        return self._entered if clock is time.monotonic else time.monotonic() - (clock() - self._entered)
 
     @property
     def lost(self) -> asyncio.Event:

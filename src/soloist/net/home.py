@@ -7,7 +7,7 @@ in who deals with a request: the switchboard of a node is called at once; a clie
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 
 class Latest(Protocol):
-    """Where it is noted when somebody was let in."""
+    """Where it is noted when somebody was let in, and on which clock."""
 
     entered: float
+    clock: Callable[[], float]
 
 
 class Home(Protocol):
     """A node, or a client: nothing more of it is used by locks and holds."""
 
+    what: str
+    """What it is, in words to users."""
     name: str
     loop: asyncio.AbstractEventLoop
     thread: int

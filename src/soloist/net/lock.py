@@ -26,6 +26,7 @@ from soloist.net.engine.withheld import words
 from soloist.net.errors import AcquireTimeout, NotOwned, WouldDeadlock
 from soloist.net.hold import OWNER, Hold, owner
 from soloist.net.registered import check_registers
+from soloist.net.said import of_lock
 from soloist.net.telemetry.observer import watched
 from soloist.net.trying import tried, worth_a_try
 
@@ -46,6 +47,7 @@ class Lock:
 
     kind = "lock"
     permits = 1
+    __repr__ = of_lock
 
     def __init__(
         self,

@@ -39,7 +39,7 @@ from soloist.net.member.breaks import Broken
 from soloist.net.member.company import Asked, company, wanted_lease
 from soloist.net.member.engines import Endpoints, engine
 from soloist.net.member.home import default_directory
-from soloist.net.member.origin import DataDirectory, by_clock, epoch_of
+from soloist.net.member.origin import DataDirectory, by_clock
 from soloist.net.seen import Seen
 
 log = logging.getLogger("soloist.net")
@@ -109,9 +109,9 @@ class Node(Life, LockMaker, Seen):
         self.instances, self.asleep, self.holds = self.table.instances, self.table.asleep, self.table.holds
         self.observers, self.stats = self.table.observers, self.outgoing.stats
         who = introduction(cluster, name, told.addresses, cards, (bool(algorithm), bool(semaphore_algorithm)))
-        self._membership = partial(begin, terms, told, board, self.transport) if terms else None
+        self._membership = partial(begin, terms, told, board, self.transport)
         self._sentinel = sentinel
-        self.beginning = board.lobby = Beginning(who, self.outgoing.say, self._begin)
+        self.beginning = board.lobby = Beginning(who, self.outgoing.say, lambda origin: None)
         self._reminder: asyncio.TimerHandle | None = None
         registry.guard(self)
 
@@ -164,33 +164,20 @@ class Node(Life, LockMaker, Seen):
             self._data.incarnation = self.beginning.who.incarnation
         above = max(by_clock(), self._data.open() if self._data else 0)
         try:
-            if self._membership:
-                self.beginning = self.board.lobby = self._membership(
-                    self.beginning.who, self._sentinel, self._data
-                )
+            self.beginning = self.board.lobby = self._membership(
+                self.beginning.who, self._sentinel, self._data
+            )
             self.beginning.begin_above(above)
             await self.transport.start(self.board.receive, self.beginning)
         except BaseException:
             self.beginning.close()
-            self._close_data()
+            self.forsake()
             raise
         self.usable = not self.closed
         registry.enter(self)
         self.beginning.start()
         self._reminder = self.loop.call_later(REMIND_SECONDS, self._remind)
         return self
-
-    def _begin(self, origin: int) -> None:
-        """All members have met: from now on there are locks."""
-        beginning = self.beginning
-        try:
-            if self._data:
-                self._data.store(epoch_of(origin))
-        except OSError as error:
-            beginning.failure = f"data_dir cannot be written: {error.strerror}"
-            log.error("%s: %s", self.name, beginning.why())
-            return
-        self.board.activate(beginning.newborn(), *beginning.end())
 
     def _remind(self) -> None:
         if self.usable and not self.beginning.open and (why := self.beginning.why()):
@@ -211,7 +198,7 @@ class Node(Life, LockMaker, Seen):
             await self.beginning.leave()
             await self.transport.close()
         if not self.forked:
-            self._close_data()
+            self.forsake()
 
     def _end(self) -> None:
         for hold in [hold for holds in self.holds.values() for hold in holds]:
@@ -222,7 +209,8 @@ class Node(Life, LockMaker, Seen):
         if self._reminder:
             self._reminder.cancel()
 
-    def _close_data(self) -> None:
+    def forsake(self) -> None:
+        """Let go of the data directory: another process may have it."""
         if self._data:
             self._data.close()
 

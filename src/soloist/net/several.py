@@ -13,10 +13,13 @@ from soloist.net.bodies import Bodies, Place
 from soloist.net.errors import AcquireTimeout, LockLost
 from soloist.net.hold import Hold, owner
 from soloist.net.lock import Lock
+from soloist.net.said import of_locks
 
 
 class Locks:
     """Several locks, all or none, in one fixed order."""
+
+    __repr__ = of_locks
 
     def __init__(self, locks: list[Lock], timeout: float | None) -> None:
         if not locks:

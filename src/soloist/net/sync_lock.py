@@ -15,6 +15,7 @@ from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned
 from soloist.net.hold import Hold
 from soloist.net.lock import Lock
 from soloist.net.losses import tell
+from soloist.net.said import of_lock, of_locks
 from soloist.net.several import Locks
 
 if TYPE_CHECKING:
@@ -207,6 +208,8 @@ class Entered:
 class SyncLock(Entered):
     """A lock, reentrant lock or semaphore by name, for threads. It may be shared by many of them."""
 
+    __repr__ = of_lock
+
     def __init__(self, node: Threaded[Any], lock: Lock, on_lost: OnLost | None) -> None:
         super().__init__(node, lock.name, on_lost)
         self._lock = lock
@@ -262,6 +265,8 @@ class SyncLock(Entered):
 
 class SyncLocks(Entered):
     """Several locks, all or none, for threads."""
+
+    __repr__ = of_locks
 
     def __init__(self, node: Threaded[Any], locks: Locks, on_lost: OnLost | None) -> None:
         super().__init__(node, locks.name, on_lost)

@@ -20,6 +20,7 @@ from soloist.net.errand import Errand
 from soloist.net.errors import NodeClosed
 from soloist.net.link.wire import LockState
 from soloist.net.member.breaks import Broken
+from soloist.net.said import of_threaded
 from soloist.net.sync_leader import SyncElections
 from soloist.net.sync_lock import OnLost, SyncLock, SyncLocks
 
@@ -33,6 +34,7 @@ class Threaded(SyncElections, Generic[H]):
     """Made with what makes the other one, in its loop; it has the same name."""
 
     what = "node"
+    __repr__ = of_threaded
 
     def __init__(self, name: str, make: Callable[[], H]) -> None:
         self._make = make

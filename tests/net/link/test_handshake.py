@@ -23,7 +23,7 @@ from soloist.testing import connected, eventually, ports
 from tests.net.helpers import log_lines, run, split
 
 SECRET = b"a secret"
-ALGORITHMS = "naimi-trehel raymond-k"
+ALGORITHMS = "naimi-trehel srimani-reddy"
 
 
 def identity(**changes: Any) -> Identity:
@@ -145,7 +145,7 @@ def test_a_stranger_is_refused_with_one_line_on_both_sides(
         (identity(node="mallory"), "'mallory' is no peer of 'c'"),
         (
             identity(algorithm="lamport raymond-k"),
-            "'a' runs lamport raymond-k, 'c' runs naimi-trehel raymond-k",
+            "'a' runs lamport raymond-k, 'c' runs naimi-trehel srimani-reddy",
         ),
         (identity(members=("a", "c")), "'c' alone counts 'b'"),
         (identity(members=("a", "b", "c", "d")), "'a' alone counts 'd'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -245,3 +246,22 @@ def test_several_locks_may_only_be_flagged() -> None:
         return "not lost"
 
     assert in_a_body_that_loses(body).result() == "to its end"
+
+
+@pytest.mark.parametrize("lease", [None, 600])
+def test_since_when_it_is_held_is_on_the_clock_of_monotonic(lease: float | None) -> None:
+    """Whichever clock was looked at. Time in which the machine was suspended counts: it was held then, too."""
+
+    async def main() -> None:
+        async with memory_cluster("a", lease=lease) as (node,):
+            async with node.lock("x") as _:
+                pass  # the node is open for business
+            before = time.monotonic()
+            async with node.lock("x") as hold:
+                assert before - 0.001 <= hold.since <= time.monotonic()
+                if lease:
+                    clock = node.turns.clock
+                    node.turns.clock = lambda: clock() + 3600
+                    assert before - 3600.001 <= hold.since <= time.monotonic() - 3600
+
+    run(main())

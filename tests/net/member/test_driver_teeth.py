@@ -14,7 +14,7 @@ import pytest
 from soloist.core import Message
 from soloist.net import Hold, LockError, MemoryHub, Node
 from soloist.net.engine.table import Table
-from soloist.net.engine.ticket import Ticket
+from soloist.net.engine.ticket import Room, Ticket
 from soloist.net.member import gate
 from soloist.net.member.council import Council
 from soloist.net.member.gate import Gate
@@ -207,10 +207,10 @@ async def places_are_told_apart_over_epochs() -> None:
 
 
 def ignores_the_epoch(patch: pytest.MonkeyPatch) -> None:
-    def enter(self: Gate, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+    def enter(self: Gate, room: Room, ticket: Ticket) -> bool:
         with self.mutex:
-            place = gate.place(ticket) if capacity > 1 else 0
-            return self.member.enter(lock, place, ticket.fence, self.clock(), capacity)
+            place = gate.place(ticket) if room.capacity > 1 else 0
+            return self.member.enter(room.lock, place, ticket.fence, self.clock(), room.capacity)
 
     patch.setattr(Gate, "enter", enter)
 
@@ -227,9 +227,9 @@ def ignores_the_wedge(patch: pytest.MonkeyPatch) -> None:
 
 
 def passes_on_while_wedged(patch: pytest.MonkeyPatch) -> None:
-    def leave(self: Gate, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+    def leave(self: Gate, room: Room, ticket: Ticket) -> bool:
         with self.mutex:
-            self.member.release(lock, gate.place(ticket) if capacity > 1 else 0, self.clock())
+            self.member.release(room.lock, gate.place(ticket) if room.capacity > 1 else 0, self.clock())
         return True
 
     patch.setattr(Gate, "leave", leave)

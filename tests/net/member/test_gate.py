@@ -7,9 +7,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 
+from soloist.net.engine.ticket import Room as AnyRoom
 from soloist.net.engine.ticket import Ticket
 from soloist.net.member.gate import Gate
 from soloist.views import Lease, Member, Node, View
@@ -17,6 +19,14 @@ from soloist.views import Lease, Member, Node, View
 ME = Node("a", "a1")
 VIEW = View(epoch=5, voters=("1",), members=(ME,), lease=Lease(10))
 ROUNDS = 300
+
+
+class Room(NamedTuple):
+    """A lock to go into."""
+
+    lock: str
+    capacity: int = 1
+    epoch: int = VIEW.epoch
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +65,7 @@ def all_go_in(gate: Gate) -> tuple[set[str], list[set[str]]]:
     thread.start()
     inside: set[str] = set()
     number = 0
-    while gate.enter(f"x{number}", 1, VIEW.epoch, ticket(number)):
+    while gate.enter(Room(f"x{number}"), ticket(number)):
         inside.add(f"x{number}")
         number += 1
     thread.join()
@@ -75,10 +85,10 @@ def test_what_is_reported_is_all_that_was_let_in() -> None:
 class LooksFirst(Gate):
     """Is let in, and says so only then."""
 
-    def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+    def enter(self, room: AnyRoom, ticket: Ticket) -> bool:
         ends = self._ends
-        if epoch == self._open and self.clock() < ends:
-            self._noted[ticket] = lock, capacity
+        if room.epoch == self._open and self.clock() < ends:
+            self._noted[ticket] = room
             return True
         return False
 
@@ -96,9 +106,9 @@ def test_a_step_in_the_middle_of_an_entry(kind: type[Gate]) -> None:
         return time.monotonic()
 
     middle = kind(Member(node=ME, view=VIEW, worth={"1": time.monotonic() + 600}), clock, lambda: None)
-    assert middle.enter("x", 1, VIEW.epoch, ticket(1))
+    assert middle.enter(Room("x"), ticket(1))
     assert reported == [{"x"} if kind is Gate else set()]
-    assert not middle.enter("y", 1, VIEW.epoch, ticket(2))
+    assert not middle.enter(Room("y"), ticket(2))
 
 
 def test_who_leaves_is_not_held_any_more() -> None:
@@ -110,12 +120,12 @@ def test_who_leaves_is_not_held_any_more() -> None:
         thread.start()
         inside: dict[str, Ticket] = {}
         number = 0
-        while passed.enter(f"x{number}", 1, VIEW.epoch, caller := ticket(number)):
+        while passed.enter(Room(f"x{number}"), caller := ticket(number)):
             inside[f"x{number}"] = caller
             number += 1
             while inside and random.random() < 0.6:
                 lock = random.choice(list(inside))
-                goes_on = passed.leave(lock, 1, VIEW.epoch, gone := inside.pop(lock))
+                goes_on = passed.leave(Room(lock), gone := inside.pop(lock))
                 assert not gone.lost
                 if not goes_on:
                     break
@@ -123,7 +133,7 @@ def test_who_leaves_is_not_held_any_more() -> None:
         assert {lock for lock, _ in passed.member.holds} == set(inside)
         for lock, caller in inside.items():
             assert passed.holding(lock, 1, caller)
-            assert not passed.leave(lock, 1, VIEW.epoch, caller)
+            assert not passed.leave(Room(lock), caller)
         assert not passed.member.holds
 
 
@@ -133,16 +143,16 @@ def test_a_lease_that_ends(one_at_a_time: bool, monkeypatch: pytest.MonkeyPatch)
     now = 0.0
     watched = Gate(Member(node=ME, view=VIEW, worth={"1": 10.0}), lambda: now, lambda: None)
     first, second, third = (ticket(number) for number in range(3))
-    assert watched.enter("x", 1, VIEW.epoch, first)
-    assert watched.enter("y", 3, VIEW.epoch, second)
+    assert watched.enter(Room("x"), first)
+    assert watched.enter(Room("y", 3), second)
     assert watched.holding("x", 1, first)
-    assert not watched.enter("z", 1, VIEW.epoch - 1, third)
+    assert not watched.enter(Room("z", epoch=VIEW.epoch - 1), third)
     now = 10.0
-    assert not watched.enter("z", 1, VIEW.epoch, third)
-    assert watched.leave("y", 3, VIEW.epoch, second)
+    assert not watched.enter(Room("z"), third)
+    assert watched.leave(Room("y", 3), second)
     assert second.lost
     assert not watched.holding("x", 1, first)
-    assert watched.leave("x", 1, VIEW.epoch, first)
+    assert watched.leave(Room("x"), first)
     assert first.lost
     assert not watched.member.holds
 
@@ -151,8 +161,8 @@ def test_a_lease_that_ended_and_was_renewed_in_the_middle_of_an_entry() -> None:
     """What was noted is lost with all else at the end of the lease; a renewal does not bring it back."""
     now = 10.0
 
-    class Interrupted(dict[Ticket, tuple[str, int]]):
-        def __setitem__(self, caller: Ticket, noted: tuple[str, int]) -> None:
+    class Interrupted(dict[Ticket, AnyRoom]):
+        def __setitem__(self, caller: Ticket, noted: AnyRoom) -> None:
             super().__setitem__(caller, noted)
             with renewed.step() as member:
                 member.lose_all()
@@ -160,5 +170,21 @@ def test_a_lease_that_ended_and_was_renewed_in_the_middle_of_an_entry() -> None:
 
     renewed = Gate(Member(node=ME, view=VIEW, worth={"1": 10.0}), lambda: now, lambda: None)
     renewed._noted = Interrupted()
-    let_in = renewed.enter("x", 1, VIEW.epoch, ticket(1))
+    let_in = renewed.enter(Room("x"), ticket(1))
     assert ("x", 0) in renewed.member.holds or not let_in
+
+
+def test_one_look_at_the_clock_says_whether_and_when() -> None:
+    looks: list[float] = []
+
+    def clock() -> float:
+        looks.append(time.monotonic())
+        return looks[-1]
+
+    looked = Gate(Member(node=ME, view=VIEW, worth={"1": time.monotonic() + 600}), clock, lambda: None)
+    assert looked.enter(Room("x"), caller := ticket(1))
+    assert [caller.entered] == looks
+    with looked.step():
+        pass  # now the member knows of it
+    assert looked.leave(Room("x"), caller)
+    assert not caller.lost

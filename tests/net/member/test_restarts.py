@@ -172,11 +172,34 @@ async def troupe(kind: Callable[..., Any]) -> AsyncIterator[Troupe]:
 KINDS = [InLibrary, Daemon]
 
 
-@pytest.mark.parametrize("how", ["kill", "term", "close"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_member_that_is_started_again_gets_nothing_until_all_are(
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [*((InLibrary, how) for how in ("kill", "term", "close")), *((Daemon, how) for how in ("term", "close"))],
+)
+def test_a_member_that_said_goodbye_or_is_known_to_be_dead_comes_back(
     kind: Callable[..., Any], how: str
 ) -> None:
+    """What the others hold they go on holding. On one host the end of a process is known."""
+
+    async def main() -> None:
+        async with troupe(kind) as cast:
+            assert await cast.grab("a", NAMES[30:], 30) == (10, set())
+            assert await cast.grab("b", NAMES[:20], 30) == (20, set())
+            assert await cast.grab("c", NAMES[20:30], 30) == (10, set())
+            await cast.restart("a", how)
+            assert await cast.grab("a", NAMES[30:], 30) == (10, set())
+            assert (await cast.grab("a", NAMES[:30], 0.1))[0] == 0
+            await cast.restart("b", how)
+            assert await cast.grab("b", NAMES[:20], 30) == (20, set())
+            assert (await cast.grab("b", NAMES[20:], 0.1))[0] == 0
+
+    run(main(), SECONDS)
+
+
+def test_a_member_that_may_be_alive_gets_nothing_until_all_are_started_again() -> None:
+    """Who uses the locks of a daemon goes on when that is killed, so its end proves nothing."""
+    kind, how = Daemon, "kill"
+
     async def main() -> None:
         async with troupe(kind) as cast:
             assert await cast.grab("b", NAMES[:20], 30) == (20, set())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ import msgspec
 import pytest
 
 from soloist.core import UsageError
-from soloist.net import ConfigMismatch, MemoryHub, Node
-from soloist.net.cards import bound, check_view
+from soloist.net import ConfigMismatch, MemoryHub, Node, cards
+from soloist.net.cards import USUAL, bound, check_view
 from soloist.net.link.versions import ENVIRONMENT, Versions, offered
 from soloist.testing import eventually, memory_cluster, memory_nodes, ports, started
 from soloist.views import Algorithm, Ballot, Lease, Proposer, View
@@ -137,11 +138,13 @@ def test_a_newcomer_runs_what_the_view_says_or_is_refused(
             await found.start("c")
             c = await found.member("c")
             assert c.table.cards[0].name == "ricart-agrawala"
-            assert [each.name for each in c.table.view.algorithms] == ["ricart-agrawala", "raymond-k"]
+            assert [each.name for each in c.table.view.algorithms] == ["ricart-agrawala", "srimani-reddy"]
             async with c.lock("x"):
                 pass
             other = await found.start("c", algorithm="lamport")
-            assert "runs ricart-agrawala raymond-k, 'c' runs lamport raymond-k" in await refused(other)
+            assert "runs ricart-agrawala srimani-reddy, 'c' runs lamport srimani-reddy" in await refused(
+                other
+            )
 
     run(go())
 
@@ -154,7 +157,7 @@ def test_an_algorithm_of_another_source_is_another() -> None:
         nodes[1].beginning.who = msgspec.structs.replace(who, digests=("other", who.digests[1]))
         async with started(nodes) as (a, b):
             for node in (a, b):
-                assert "naimi-trehel of another source than" in await refused(node)
+                assert "bulgannawar-vaidya of another source than" in await refused(node)
 
     run(go())
 
@@ -176,8 +179,81 @@ def test_who_was_told_nothing_runs_what_one_of_the_others_was_told(lease: float 
 def test_whom_nobody_told_anything_runs_the_usual() -> None:
     async def go() -> None:
         async with memory_cluster("ab") as (a, _), a.lock("x"):
-            assert [card.name for card in a.table.cards] == ["naimi-trehel", "raymond-k"]
-            assert [each.name for each in a.table.view.algorithms] == ["naimi-trehel", "raymond-k"]
+            assert [card.name for card in a.table.cards] == list(USUAL)
+            assert [each.name for each in a.table.view.algorithms] == list(USUAL)
+
+    run(go())
+
+
+EARLIER = ("naimi-trehel", "raymond-k")
+"""What ran where nobody said, before."""
+
+
+def of_an_earlier_release(monkeypatch: pytest.MonkeyPatch, make: Callable[[], Node]) -> Node:
+    with monkeypatch.context() as patch:
+        patch.setattr(cards, "USUAL", EARLIER)
+        return make()
+
+
+@pytest.mark.parametrize("lease", [None, FOR_EVER])
+@pytest.mark.parametrize("old", ["a", "b", "ab"])
+def test_releases_with_other_defaults_that_begin_together_all_run_the_same(
+    lease: float | None, old: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def go() -> None:
+        hub, peers = MemoryHub(), dict.fromkeys("abc", "")
+
+        def make(name: str) -> Node:
+            return Node(name, peers, transport=hub.transport(name), lease=lease)
+
+        nodes = [
+            of_an_earlier_release(monkeypatch, partial(make, name)) if name in old else make(name)
+            for name in peers
+        ]
+        async with started(nodes):
+            for node in nodes:
+                async with node.lock("x"), node.semaphore("s", 2, permits=2):
+                    pass
+            ran = {tuple(card.name for card in node.table.cards) for node in nodes}
+            assert ran == {(max(EARLIER[0], USUAL[0]), max(EARLIER[1], USUAL[1]))}
+
+    run(go())
+
+
+def test_a_new_release_in_an_old_cluster_takes_what_that_runs_until_all_begin_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def go() -> None:
+        async with cluster(tmp_path, monkeypatch) as found:
+            with monkeypatch.context() as patch:
+                patch.setattr(cards, "USUAL", EARLIER)
+                for name in "abc":
+                    await found.start(name)
+                await found.member("a")
+            for name in "cba":  # one after the other
+                await found.start(name)
+                node = await found.member(name)
+                assert tuple(card.name for card in node.table.cards) == EARLIER
+                async with node.lock("x"):
+                    pass
+
+    run(go())
+
+
+def test_another_source_of_what_two_defaults_come_to_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody was told anything; the older release has the default that both will run, of another source than ours."""
+
+    async def go() -> None:
+        hub, peers = MemoryHub(), dict.fromkeys("ab", "")
+
+        def make(name: str) -> Node:
+            return Node(name, peers, transport=hub.transport(name), lease=None)
+
+        old, new = of_an_earlier_release(monkeypatch, partial(make, "a")), make("b")
+        who = old.beginning.who
+        old.beginning.who = msgspec.structs.replace(who, digests=("other", who.digests[1]))
+        async with started([old, new]):
+            assert "naimi-trehel of another source than" in await refused(new)
 
     run(go())
 

@@ -156,7 +156,7 @@ USES = {
     "run x --name a --timeout soon -- true": "--timeout must be a number such as 0.8 or 2ms, not 'soon'",
     "run x --name a --timeout -1 -- true": "--timeout must not be negative",
     "run x --name a --semaphore 0 -- true": "--semaphore must be at least 1, not 0",
-    "run x --name a": "Missing argument",
+    "run x --name a": "COMMAND is missing",
     "node --name s": "cluster.toml: unknown node 's'",
     "node --name a --config secret.toml": "secret_file",
     "node --name a --config tls.toml": "tls: the certificate",

@@ -154,7 +154,7 @@ def test_holders_says_who_since_when_and_why(pair: Cluster) -> None:
 def test_status_says_who_is_there(pair: Cluster) -> None:
     status = pair.json("status", "--name", "b")
     assert (status["cluster"], status["node"], status["pid"]) == ("t", "b", pair.daemons["b"].pid)
-    assert (status["algorithm"], status["semaphore_algorithm"]) == ("naimi-trehel", "raymond-k")
+    assert (status["algorithm"], status["semaphore_algorithm"]) == ("bulgannawar-vaidya", "srimani-reddy")
     assert [(member["name"], member["connected"]) for member in status["members"]] == [
         ("a", True),
         ("b", True),
@@ -162,7 +162,7 @@ def test_status_says_who_is_there(pair: Cluster) -> None:
     assert {"entries", "messages_sent", "messages_received", "reconnects", "uptime", "locks"} <= set(status)
     code, out, _ = pair.say("status", "--name", "b")
     assert code == 0
-    assert "naimi-trehel for locks" in out
+    assert "bulgannawar-vaidya for locks" in out
 
 
 def test_status_and_the_log_say_once_what_is_the_matter() -> None:

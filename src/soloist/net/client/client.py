@@ -13,6 +13,8 @@ from __future__ import annotations
 import os
 import ssl
 import sys
+import time
+from collections.abc import Callable
 from typing import Any, Self
 
 from soloist.core import UsageError
@@ -32,6 +34,7 @@ from soloist.net.link.security import TLS
 from soloist.net.link.wire import LockState
 from soloist.net.maker import LockMaker
 from soloist.net.member.breaks import Broken
+from soloist.net.said import of_client
 from soloist.net.service.dialogue import AskBreak, AskHolders, AskInspect, Holders
 
 PATIENCE = 30.0
@@ -39,9 +42,11 @@ PATIENCE = 30.0
 
 
 class Entries:
-    """Where it is noted when somebody was let in."""
+    """Where it is noted when somebody was let in, and on which clock."""
 
-    entered = 0.0
+    def __init__(self) -> None:
+        self.entered = 0.0
+        self.clock: Callable[[], float] = time.monotonic
 
 
 class Client(Life, LockMaker):
@@ -53,6 +58,7 @@ class Client(Life, LockMaker):
     """
 
     what, for_threads = "client", "connect_sync"
+    __repr__ = of_client
     board = None
     voting = "elsewhere"
 
@@ -138,21 +144,21 @@ class Client(Life, LockMaker):
     async def inspect(self, name: str) -> Inspection:
         """Who holds it, since when, with which note, and who waits: asked of all nodes."""
         name = check_name(name)
-        found: Inspection = await self._ask(AskInspect(self.desk.next(), name), Inspection)
+        found: Inspection = await self._query(AskInspect(self.desk.next(), name), Inspection)
         return found
 
     async def holders(self) -> list[LockState]:
         """All locks that are held or waited for, anywhere."""
-        found: Holders = await self._ask(AskHolders(self.desk.next()), Holders)
+        found: Holders = await self._query(AskHolders(self.desk.next()), Holders)
         return found.views
 
     async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
         """As `Node.break_lock`; for the operator, at the node's own socket."""
         name, timeout = check_name(name), check_timeout(timeout)
-        found: Broken = await self._ask(AskBreak(self.desk.next(), name, timeout), Broken)
+        found: Broken = await self._query(AskBreak(self.desk.next(), name, timeout), Broken)
         return found
 
-    async def _ask(self, question: Any, kind: Any) -> Any:
+    async def _query(self, question: Any, kind: Any) -> Any:
         self.check_usable()
         self.check_loop()
         return await self.desk.ask(question, kind)

@@ -74,7 +74,7 @@ class Instance:
             terms.door,
         )
         self.capacity = layout.places
-        self.least_fence = self.epoch << FENCE_BITS
+        self.least_fence = (terms.fences or terms.epoch) << FENCE_BITS
         self.decode = decoder(card)
         self.out = Outbox(random.choice)
         self.ports = {process.me: make_port(process, self.out) for process in processes}
@@ -178,7 +178,7 @@ class Instance:
         ticket.released = True
         site = ticket.site
         del self.inside[site]
-        if self.door and not self.door.leave(self.lock, self.capacity, self.epoch, ticket):
+        if self.door and not self.door.leave(self, ticket):
             return  # this epoch is over: the next view says what becomes of the lock
         if ticket.registration:
             self.striking[site] = ticket
@@ -342,7 +342,7 @@ class Instance:
                 ticket.passed = passed
                 registering.register(self, site, ticket)
                 return True
-            if self.door and not self.door.enter(self.lock, self.capacity, self.epoch, ticket):
+            if self.door and not self.door.enter(self, ticket):
                 ticket.fence = 0
                 self.parked.append(site)
                 return True

@@ -111,7 +111,9 @@ class Table(Holdings):
         self.view, self.epoch, self.cards = view, view.epoch, of_view(view, self.cards)
         self.names = sorted(member.name for member in view.members)
         self.me = self.names.index(self.node)
-        self.terms = Terms(self.effects, view.epoch, self.locality, self.call_later, self.door)
+        self.terms = Terms(
+            self.effects, view.epoch, self.locality, self.call_later, self.door, view.fence_epoch
+        )
         self._hosts = {member.incarnation: member.name for member in view.members}
         self.held, self.withheld = by_lock(view.holders), withheld.by_lock(view.withheld)
         self.abandoned &= {(each.hold.lock, each.hold.fence) for each in view.registered}
@@ -157,7 +159,8 @@ class Table(Holdings):
         hosts = tuple(map(self.names.index, start.hosts))
         layout = Layout.seated(hosts, self.me, capacity)
         mail = start.mail(self.node)
-        instance = self._awake(lock, self.card_for(capacity), layout, start.processes(self.node), 0, mail)
+        card, counter = self.card_for(capacity), self.view.counter
+        instance = self._awake(lock, card, layout, start.processes(self.node), counter, mail)
         instance.resume(mail, start.timers(self.node))
         for hold, site in zip(holds, start.seats, strict=True):
             if self._ours(hold) and (lock, hold.fence) not in self.abandoned:
@@ -206,6 +209,12 @@ class Table(Holdings):
             self.crowded()
 
     # Who has what.
+
+    @property
+    def counted(self) -> int:
+        """What no fence that was given or heard of here counts beyond, in this view."""
+        awake = [instance.counter for instance in self.instances.values()]
+        return max([self.view.counter, *awake, *(asleep.counter for asleep in self.asleep.values())])
 
     def inside(self, lock: str) -> int:
         """How many permits are out at this node."""

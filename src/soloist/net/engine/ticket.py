@@ -28,6 +28,8 @@ class Ticket:
     """What the caller awaits. If that is cancelled, though the caller has not run since, it is not let in."""
     fence = 0
     """Not 0 once it is let in."""
+    entered = 0.0
+    """When that was, on the clock of its node's turns, if the door has looked at that clock."""
     site: Site = -1
     """By which of our sites."""
     slot: int | None = None
@@ -85,13 +87,24 @@ class Validity(Protocol):
         """Whether a hold is good at this moment."""
 
 
+class Room(Protocol):
+    """What a door leads to: one lock, in one epoch. It never changes."""
+
+    @property
+    def lock(self) -> str: ...
+    @property
+    def capacity(self) -> int: ...
+    @property
+    def epoch(self) -> int: ...
+
+
 class Door(Validity, Protocol):
     """Whether callers may go in at this moment: asked at each entry. Without one they always may."""
 
-    def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+    def enter(self, room: Room, ticket: Ticket) -> bool:
         """Test and entry in one step: if it says yes, the hold is known of."""
 
-    def leave(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+    def leave(self, room: Room, ticket: Ticket) -> bool:
         """The hold has ended. Whether the algorithm may go on in that epoch."""
 
     def register(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> Holder | None:
@@ -115,3 +128,5 @@ class Terms(NamedTuple):
     locality: int = 1
     call_later: CallLater | None = None
     door: Door | None = None
+    fences: int = 0
+    """The first half of their fences, if that is not the epoch."""

@@ -166,13 +166,17 @@ def check_config(me: Who, theirs: Who) -> None:
 
 
 def check_algorithms(me: Who, theirs: Who) -> None:
-    """Raise if they cannot run the same: who was not told which takes what the other has, if it has that, too."""
+    """Raise if they cannot run the same: who was not told which takes what the other has, if it has that, too.
+
+    Two that were not told may have other defaults, being of other releases: then it is as in `cards.agreed_algorithms`.
+    """
     ours, others = me.algorithm.split(), theirs.algorithm.split()
     for kind in range(2):
         if ours[kind] != others[kind]:
             if me.named[kind] and theirs.named[kind]:
                 raise Mismatch(f"{theirs.node!r} runs {theirs.algorithm}, {me.node!r} runs {me.algorithm}")
-            mine = source_of(others[kind]) if theirs.named[kind] else ""
+            theirs_it_is = (theirs.named[kind], others[kind]) > (me.named[kind], ours[kind])
+            mine = source_of(others[kind]) if theirs_it_is else ""
         else:
             mine = me.digests[kind]
         if mine is None:

@@ -4,10 +4,11 @@ Test and entry are one step (M3), and so are wedging and the report (M4). A mute
 never held while something is written or waited for.
 
 An entry must cost next to nothing. So what M3 asks of the member is worked out whenever the member changes, in `step`: the
-epoch in which callers may be let in, if any, and when the lease ends; only the clock is looked at each time. And an entry
-does without the mutex, as a rule: first it is noted, then the gate is looked at. A step closes the gate first, and then gathers what was
-noted. Whichever comes first, the step knows of the entry, or the entry finds the gate closed, and waits for the mutex to see why. That
-takes the interpreter's own lock, which lets no two threads see these in another order; without that, it is always the mutex.
+epoch in which callers may be let in, if any, and when the lease ends; only the clock is looked at each time, once: what it
+showed also says since when the hold is. And an entry does without the mutex, as a rule: first it is noted, then the gate is
+looked at. A step closes the gate first, and then gathers what was noted. Whichever comes first, the step knows of the entry, or
+the entry finds the gate closed, and waits for the mutex to see why. That takes the interpreter's own lock, which lets no two
+threads see these in another order; without that, it is always the mutex.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from soloist.net.engine.ticket import Ticket
+from soloist.net.engine.ticket import Room, Ticket
 from soloist.net.member.clock import Clock
 from soloist.views import Holder, Member, Registration
 
@@ -34,8 +35,8 @@ class Gate:
         self.mutex = threading.Lock()
         self._drain = drain
         """Called, without the mutex, if the member has something to say."""
-        self._noted: dict[Ticket, tuple[str, int]] = {}
-        """Who was let in since the last step, with lock and capacity. Only the loop adds to it."""
+        self._noted: dict[Ticket, Room] = {}
+        """Who was let in since the last step, and where. Only the loop adds to it."""
         if not _one_at_a_time():
             self.enter, self.leave = self._enter, self._leave  # type: ignore[method-assign]
         self.admit(member)
@@ -61,12 +62,12 @@ class Gate:
     def _gather(self) -> None:
         """The member hears of those who were let in."""
         while self._noted:
-            ticket, (lock, capacity) = self._noted.popitem()
-            self._keep(lock, capacity, ticket)
+            ticket, room = self._noted.popitem()
+            self._keep(room, ticket)
 
-    def _keep(self, lock: str, capacity: int, ticket: Ticket) -> None:
-        slot = 0 if capacity == 1 else place(ticket)
-        self._holds[lock, slot] = Holder(lock, self._me, ticket.fence, slot, capacity)
+    def _keep(self, room: Room, ticket: Ticket) -> None:
+        slot = 0 if room.capacity == 1 else place(ticket)
+        self._holds[room.lock, slot] = Holder(room.lock, self._me, ticket.fence, slot, room.capacity)
 
     def _refresh(self) -> None:
         member = self.member
@@ -81,43 +82,49 @@ class Gate:
 
     # What instances ask, in the loop.
 
-    def enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+    def enter(self, room: Room, ticket: Ticket) -> bool:
         """M3, as `Member.enter`. An instance of an earlier epoch, which has not been thrown away yet, lets nobody in."""
         # The end as it was before: if the lease ran out and was renewed since, this hold may have been lost meanwhile.
-        ends = self._ends
-        self._noted[ticket] = lock, capacity  # before the gate is looked at
-        if epoch == self._open and self.clock() < ends:
-            return True
-        return self._enter(lock, capacity, epoch, ticket)
+        ends, clock = self._ends, self.clock
+        self._noted[ticket] = room  # before the gate is looked at
+        if room.epoch == self._open:
+            now = ticket.entered = clock()
+            if now < ends:
+                return True
+        return self._enter(room, ticket)
 
-    def _enter(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+    def _enter(self, room: Room, ticket: Ticket) -> bool:
         """A step is under way, which may have reported this hold already; or nobody may go in."""
         with self.mutex:
             self._noted.pop(ticket, None)
-            now = self.clock()
-            if epoch == self._open and now < self._ends:
-                self._keep(lock, capacity, ticket)
+            now = ticket.entered = self.clock()
+            if room.epoch == self._open and now < self._ends:
+                self._keep(room, ticket)
                 return True
-            self.member.release(lock, 0 if capacity == 1 else place(ticket), now)
+            self.member.release(room.lock, 0 if room.capacity == 1 else place(ticket), now)
             talks = bool(self.member.out)
         if talks:
             self._drain()
         return False
 
-    def leave(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
+    def leave(self, room: Room, ticket: Ticket) -> bool:
         """The hold has ended; if it was no longer good then, the ticket says so."""
-        ends = self._ends
-        if epoch == self._open and self._noted.pop(ticket, None) is not None:  # nobody else knows of it
-            if self.clock() >= ends:
+        ends, clock = self._ends, self.clock
+        if room.epoch == self._open:
+            try:
+                del self._noted[ticket]
+            except KeyError:
+                return self._leave(room, ticket)
+            if clock() >= ends:  # nobody else knows of it
                 ticket.lost = True
             return True
-        return self._leave(lock, capacity, epoch, ticket)
+        return self._leave(room, ticket)
 
-    def _leave(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> bool:
-        slot = 0 if capacity == 1 else place(ticket)
+    def _leave(self, room: Room, ticket: Ticket) -> bool:
+        lock, slot = room.lock, 0 if room.capacity == 1 else place(ticket)
         with self.mutex:
             self._gather()
-            if epoch == self._open and not ticket.registration:
+            if room.epoch == self._open and not ticket.registration:
                 if self._holds.pop((lock, slot), None) is None or self.clock() >= self._ends:
                     ticket.lost = True
                 return True
@@ -125,7 +132,7 @@ class Gate:
             if not self.member.valid(now) or (lock, slot) not in self.member.holds:
                 ticket.lost = True
             self.member.release(lock, slot, now)
-            goes_on = epoch == self._open
+            goes_on = room.epoch == self._open
         self._drain()  # what was reported is so no more, or voters are to be told
         return goes_on
 

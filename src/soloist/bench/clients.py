@@ -1,0 +1,229 @@
+"""Many clients of three nodes, killed at random: exclusion, how soon a dead client's lock goes on, and what stays behind.
+
+All that are inside say so to a witness, which runs here. A client is killed every so often, as a rule one that holds the lock; from
+the kill until somebody else is inside with it is what we measure. PostgreSQL has as many clients, in the same run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import random
+import statistics
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+
+from soloist.bench import client_process
+from soloist.bench.client_process import LOCK, System
+from soloist.bench.lock_peers import PEERS, postgres_command
+from soloist.net.client import operator
+from soloist.testing import Statement, Witness, ports
+from soloist.testing.testimony import WitnessServer
+
+KILL_SECONDS = 0.25
+"""From one kill to the next."""
+HOLDERS = 0.8
+"""So many of those who are killed hold the lock."""
+START_SECONDS = 120.0
+NODES = ("a", "b", "c")
+PEER = "postgresql"
+Progress = Callable[[int, int], None]
+
+
+class Node(msgspec.Struct, frozen=True):
+    """What a node has when its clients have begun, and when they have all gone."""
+
+    memory_mb: tuple[float, float]
+    files: tuple[int, int]
+    names: tuple[int, int]
+    clients: int
+    """That it still believes to have, in the end."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    system: str
+    clients: int
+    entries: int
+    kills: int
+    passed_on: int
+    """Kills of a holder of the lock."""
+    p50_ms: float | None
+    p99_ms: float | None
+    most_ms: float | None
+    problems: list[str]
+    nodes: dict[str, Node] = {}
+    missing: str | None = None
+
+
+class Timed(Witness):
+    """Notes how long it took from a kill until the next one was in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.killed = 0.0
+        self.took: list[float] = []
+
+    def hear(self, statement: Statement) -> None:
+        super().hear(statement)
+        if statement.event == "enter" and statement.lock == LOCK and self.killed:
+            self.took.append(time.monotonic() - self.killed)
+            self.killed = 0.0
+
+
+async def measure(
+    system: System, clients: int, seconds: float, seed: int, progress: Progress = lambda done, total: None
+) -> Found:
+    if system == PEER:
+        peer = next(peer for peer in PEERS if peer.name == PEER)
+        if missing := peer.missing():
+            return Found(system, clients, 0, 0, 0, None, None, None, [], missing=missing)
+        many = msgspec.structs.replace(
+            peer, command=postgres_command, options=("-c", f"max_connections={2 * clients + 20}")
+        )
+        with many.serving() as where:
+            return await _run(system, [where], clients, seconds, seed, progress, {})
+    async with _daemons() as (urls, pids):
+        return await _run(system, urls, clients, seconds, seed, progress, pids)
+
+
+async def _run(
+    system: System,
+    where: list[str],
+    clients: int,
+    seconds: float,
+    seed: int,
+    progress: Progress,
+    pids: dict[str, int],
+) -> Found:
+    witness, chance, numbers = Timed(), random.Random(seed), iter(range(10**9))
+    server = WitnessServer(witness)
+    at = await server.start()
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([client_process.__name__, "soloist.net.client.sync"])
+    crowd: dict[str, Any] = {}
+
+    def start() -> None:
+        number = next(numbers)
+        process = context.Process(
+            target=client_process.work, args=(system, where[number % len(where)], at, number), daemon=True
+        )
+        process.start()
+        crowd[str(number)] = process
+
+    kills = 0
+    try:
+        for _ in range(clients):
+            start()
+            await asyncio.sleep(0)
+        await _all_in(witness, clients)
+        before = await _look(where, pids)
+        begun = time.monotonic()
+        while (passed := time.monotonic() - begun) < seconds:
+            progress(int(passed), int(seconds))
+            await asyncio.sleep(KILL_SECONDS)
+            _kill(witness, crowd, chance)
+            kills += 1
+            start()
+    finally:
+        for process in crowd.values():
+            process.kill()
+            process.join()
+    await asyncio.sleep(0.5)
+    after = await _look(where, pids)
+    server.close()
+    took = sorted(1000 * each for each in witness.took)
+    return Found(
+        system,
+        clients,
+        witness.entries,
+        kills,
+        len(took),
+        statistics.median(took) if took else None,
+        took[-(-99 * len(took) // 100) - 1] if took else None,
+        took[-1] if took else None,
+        witness.problems(),
+        {name: _node(before[name], after[name]) for name in pids},
+    )
+
+
+def _kill(witness: Timed, crowd: dict[str, Any], chance: random.Random) -> None:
+    """Somebody who holds the lock, as a rule: then the clock runs until the next one has it."""
+    inside = [each.holder for each in witness.inside if each.lock == LOCK and each.holder in crowd]
+    holder = inside[0] if inside and chance.random() < HOLDERS and not witness.killed else None
+    victim = holder or chance.choice(sorted(crowd))
+    process = crowd.pop(victim)
+    if holder:
+        witness.killed = time.monotonic()
+    process.kill()
+    process.join()
+
+
+async def _all_in(witness: Timed, clients: int) -> None:
+    """Until all have been inside once."""
+    end = time.monotonic() + START_SECONDS
+    while True:
+        seen = {holder for found in witness.findings().values() for holder in found.by_holder}
+        if len(seen) >= clients:
+            return
+        if time.monotonic() > end:
+            raise RuntimeError(f"only {len(seen)} of {clients} clients have come so far")
+        await asyncio.sleep(0.1)
+
+
+@asynccontextmanager
+async def _daemons() -> AsyncIterator[tuple[list[str], dict[str, int]]]:
+    """Their URLs, and their processes by name."""
+    with ports(*NODES) as addresses, TemporaryDirectory(prefix="soloist-bench-") as folder:
+        lines = "".join(f'{name} = "{where}"\n' for name, where in addresses.items())
+        file = Path(folder, "cluster.toml")
+        file.write_text(
+            'cluster = "bench"\ncontrol = "{name}.sock"\ndata_dir = "{name}"\nlease = 10\n[nodes]\n' + lines
+        )
+        words = [sys.executable, "-m", "soloist", "node", "--config", str(file), "--grace", "0s", "--name"]
+        nothing = asyncio.subprocess.DEVNULL
+        started = {name: await asyncio.create_subprocess_exec(*words, name, stderr=nothing) for name in NODES}
+        try:
+            for name in NODES:
+                await _ready(Path(folder, f"{name}.sock"))
+            yield [f"unix:{folder}/{name}.sock" for name in NODES], {n: p.pid for n, p in started.items()}
+        finally:
+            for process in started.values():
+                process.kill()
+                await process.wait()
+
+
+async def _ready(control: Path) -> None:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end:
+        try:
+            async with operator.operate(control) as client, client.lock("ready"):
+                return
+        except Exception:
+            await asyncio.sleep(0.1)
+    raise RuntimeError(f"no node came up at {control}")
+
+
+Look = tuple[float, int, int, int]
+
+
+async def _look(where: list[str], pids: dict[str, int]) -> dict[str, Look]:
+    """Megabytes, open files, names met and clients of each node."""
+    found = {}
+    for (name, pid), url in zip(pids.items(), where, strict=False):
+        async with operator.operate(Path(url.removeprefix("unix:"))) as client:
+            status = await operator.status(client)
+        resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+        found[name] = (resident, len(os.listdir(f"/proc/{pid}/fd")), status.locks, status.clients - 1)
+    return found
+
+
+def _node(before: Look, after: Look) -> Node:
+    return Node((before[0], after[0]), (before[1], after[1]), (before[2], after[2]), after[3])

@@ -18,13 +18,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
+from soloist import TLS, connect_sync
 from soloist.cli import main
-from soloist.net.service.keys import make_secret
+from soloist.net.service.keys import CLIENT_SECRET, SECRET, make_keys, make_secret
 from soloist.testing import ports, until
 from tests.deploy.test_files import DEPLOY, UNIT, compose, of_kind
 
 SOLOIST = [sys.executable, "-m", "soloist"]
 SECONDS = 60
+HOST = "worker-7.example"
 
 
 class Stand:
@@ -44,14 +46,14 @@ class Hosts:
     def __init__(
         self, root: Path, config: str, stands: Mapping[str, Stand], where: Mapping[str, str]
     ) -> None:
-        self.root, self.stands = root, stands
+        self.root, self.stands, self.where = root, stands, where
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.heard: dict[str, socket.socket] = {}
-        secret = make_secret(root).read_bytes()
+        for file in (SECRET, CLIENT_SECRET):
+            make_secret(root, file)
+        make_keys(root, [*stands, HOST], clients=["shop"])
         for name in stands:
             (root / name / "run").mkdir(parents=True)
-            (root / name / "secret").write_bytes(secret)
-            (root / name / "secret").chmod(0o600)
             (root / name / "cluster.toml").write_text(self._local(config, name, where))
             self.heard[name] = told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             told.bind(str(root / name / "notify"))
@@ -65,19 +67,21 @@ class Hosts:
                 assert line
                 listen = f', listen = "{address}"' if "listen" in line[0] else ""
                 config = config.replace(line[0], f'{node} = {{ address = "{address}"{listen} }}')
-        config, count = re.subn(
-            r"^metrics = .*$", f'metrics = "{where[f"metrics-{name}"]}"', config, flags=re.M
-        )
-        assert count == 1
-        config, count = re.subn(r'"/run/soloist/', f'"{self.root / name}/run/', config)
-        assert count == 1
-        config, count = re.subn(r'"/var/lib/soloist/', f'"{self.root / name}/votes/', config)
-        assert count == 1
-        config, count = re.subn(
-            r'^secret_file = ".*"$', f'secret_file = "{self.root / name}/secret"', config, flags=re.M
-        )
-        assert count == 1
+        for key, address in (("metrics", where[f"metrics-{name}"]), ("clients", where[f"clients-{name}"])):
+            config = self._changed(config, rf"^{key} = .*$", f'{key} = "{address}"')
+        for there, here in (("/run/soloist/", "run"), ("/var/lib/soloist/", "votes")):
+            config = self._changed(config, f'"{there}', f'"{self.root / name / here}/')
+        if "[tls]" in config:
+            return config.replace('"/etc/soloist/keys/', f'"{self.root}/')
+        for key, file in (("secret_file", SECRET), ("client_secret_file", CLIENT_SECRET)):
+            config = self._changed(config, rf'^{key} = "/.*"$', f'{key} = "{self.root / file}"')
         return config
+
+    @staticmethod
+    def _changed(text: str, old: str, new: str) -> str:
+        text, count = re.subn(old, new, text, flags=re.MULTILINE)
+        assert count == 1, old
+        return text
 
     def environment(self, name: str) -> dict[str, str]:
         said = self.stands[name].variables
@@ -162,7 +166,7 @@ class Hosts:
 def hosts(config: str, stands: dict[str, Stand]) -> Iterator[Hosts]:
     with (
         TemporaryDirectory(prefix="hosts-", dir="/tmp") as root,  # short: the path of a socket is
-        ports(*stands, *(f"metrics-{name}" for name in stands)) as where,
+        ports(*stands, *(f"{what}-{name}" for what in ("metrics", "clients") for name in stands)) as where,
     ):
         found = Hosts(Path(root), config, stands, where)
         try:
@@ -233,7 +237,18 @@ def test_kubernetes() -> None:
             assert (said.returncode, said.stdout, said.stderr) == (0, word, "")
         before = found.fence(first)
         a_host_joins(found)
-        found.kill(third)
+        url = "soloist+tls://" + ",".join(found.where[f"clients-{name}"] for name in (third, first, second))
+        shop = TLS(
+            certificate=f"{found.root}/client-shop.pem",
+            key=f"{found.root}/client-shop.key",
+            authority=f"{found.root}/ca.pem",
+        )
+        with connect_sync(url, tls=shop) as client:
+            with client.lock("x") as hold:
+                assert hold.fence > before
+            found.kill(third)  # which it talks to
+            with client.lock("x") as later:
+                assert later.fence > hold.fence
         assert found.probe(third, "live").returncode == 1
         found.ready(first, second)
         found.kill(second)
@@ -249,12 +264,13 @@ def test_kubernetes() -> None:
 def a_host_joins(found: Hosts) -> None:
     """What the DaemonSet starts on a machine, which leaves at SIGTERM."""
     (container,) = of_kind("DaemonSet")["spec"]["template"]["spec"]["containers"]
-    with ports("host", "metrics") as free:
-        folder, name = found.root / "host", "worker-7.example"
+    with ports("host", "metrics", "clients") as free:
+        folder, name = found.root / "host", HOST
         (folder / "run").mkdir(parents=True)
         text = (found.root / "soloist-0" / "cluster.toml").read_text()
         text = re.sub(rf"{found.root}/soloist-0/(run|votes)", rf"{folder}/\1", text)
-        text = re.sub(r"^metrics = .*$", f'metrics = "{free["metrics"]}"', text, flags=re.MULTILINE)
+        for key in ("metrics", "clients"):
+            text = re.sub(rf"^{key} = .*$", f'{key} = "{free[key]}"', text, flags=re.MULTILINE)
         (folder / "cluster.toml").write_text(text)
         assert {each["name"] for each in container["env"]} == {"SOLOIST_NODE", "POD_IP", "SOLOIST_CONFIG"}
         words = [
@@ -305,6 +321,10 @@ def test_compose() -> None:
         found.start(*found.stands)
         found.ready(*found.stands)
         assert found.probe("a", "ready").returncode == 0
+        url = f"soloist://{found.where['clients-a']},{found.where['clients-b']}"
+        secret = (found.root / CLIENT_SECRET).read_bytes().strip()
+        with connect_sync(url, secret=secret) as client, client.lock("x") as hold:
+            assert hold.fence
         found.terminate(*found.stands)
 
 

@@ -113,7 +113,7 @@ def test_the_manifests_fit_together() -> None:
             assert {each["name"] for each in container["volumeMounts"]} <= set(volumes)
         (node,) = pod["containers"]
         mounts = [each["mountPath"] for each in node["volumeMounts"]]
-        for path in (config["control"], config["data_dir"], config["secret_file"]):
+        for path in (config["control"], config["data_dir"], *config["tls"].values()):
             assert any(Path(path).is_relative_to(mount) for mount in mounts), path
         ports = {each["name"]: each["containerPort"] for each in node["ports"]}
         assert ports["metrics"] == int(config["metrics"].split(":")[1])
@@ -121,8 +121,10 @@ def test_the_manifests_fit_together() -> None:
         assert workload["spec"]["template"]["metadata"]["annotations"]["prometheus.io/port"] == str(
             ports["metrics"]
         )
-    for port in service["spec"]["ports"]:
-        assert port["port"] == ports[port["targetPort"]]
+        if workload is stateful:
+            assert ports["clients"] == int(config["clients"].split(":")[1])
+            for port in service["spec"]["ports"]:
+                assert port["port"] == ports[port["targetPort"]]
 
 
 COMPOSE = DEPLOY / "compose" / "compose.yaml"
@@ -148,11 +150,18 @@ def test_the_compose_file_fits_its_configuration() -> None:
     found = compose()
     config = parse((DEPLOY / "compose" / "cluster.toml").read_text(), DEPLOY / "compose" / "cluster.toml")
     assert list(found["services"]) == list(config.members) == list(found["volumes"])
+    secrets = {member.secret_file for member in config.members.values()}
+    secrets |= {member.port.secret_file for member in config.members.values() if member.port}
+    assert secrets == {Path("/run/secrets", name) for name in found["secrets"]}
     for name, service in found["services"].items():
         assert service["hostname"] == service["environment"]["SOLOIST_NODE"] == name
         assert config.member(name).address.split(":")[0] == name
         assert config.member(name).data_dir == Path(f"/var/lib/soloist/{name}")
         assert service["volumes"] == [f"{name}:/var/lib/soloist"]
+        assert service["secrets"] == list(found["secrets"])
+        port = config.member(name).port
+        assert port
+        assert [each.split(":")[-1] for each in service["ports"]] == [str(port.address.port)]
         build = COMPOSE.parent / service["build"]["context"]
         assert build.resolve() == ROOT
         assert (build / service["build"]["dockerfile"]).is_file()

@@ -75,7 +75,8 @@ class Contact:
         if line := self.line:
             self.line = None
             line.write(frame(encode(Bye())))
-            line.transport.close()
+            self._tell()
+            await line.end()
         self._tell()
         if self._memory:
             await self._memory.leave()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ANSWER_FRAME = 64 * 1024 * 1024
 """Bytes. A node is trusted; a list of all holders may be long."""
 GREETING_SECONDS = 5.0
+CLOSE_SECONDS = 1.0
 
 
 class Line(asyncio.Protocol):
@@ -35,6 +36,7 @@ class Line(asyncio.Protocol):
         self.welcomed: asyncio.Future[Welcome] = asyncio.get_running_loop().create_future()
         self.why = ""
         """It ended for a reason that is worth telling."""
+        self.gone = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport  # type: ignore[assignment]
@@ -67,10 +69,21 @@ class Line(asyncio.Protocol):
         self.transport.close()
 
     def connection_lost(self, error: Exception | None) -> None:
+        self.gone.set()
         if not self.welcomed.done():
             self.welcomed.set_exception(NodeClosed(f"{self.greeting.where} hung up"))
         elif self.open:
             self.client.contact.line_lost(self, self.why or f"{self.greeting.where} is gone")
+
+    async def end(self) -> None:
+        """Close it, and wait for that: TLS says goodbye, and a loop that is closed meanwhile leaves the socket behind."""
+        self.transport.close()
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self.gone.wait()
+        except TimeoutError:
+            self.transport.abort()
+            await self.gone.wait()
 
     def write(self, data: bytes) -> None:
         if not self.transport.is_closing():

@@ -57,6 +57,7 @@ class Fellowship(Succession):
         self.assembly.chronicle.tell = lambda change: tell(board.table.observers, "on_view", change)
         self.deaths = Deaths(Testament(False), self.assembly.dead)
         """Of processes on this host; to tell others of its end nobody leaves a sentinel."""
+        board.on_counsel = self._take_counsel
         self.run(algorithms_of(who))
         self._remembered = 0
         """The epoch from which on the next start is known to be later."""
@@ -84,21 +85,22 @@ class Fellowship(Succession):
             self.troubles.pop(theirs.node, None)
             self._sort_out(self.board.table.view)
         else:
-            self._look_for_view()
+            if theirs.epoch or self.joining:
+                self._look_for_view()
             if not theirs.joins and self.birth.refusal(theirs.node, newborn) is None:
                 super().met(theirs)
             self.troubles.pop(theirs.node, None)
             self.mismatches.pop(theirs.node, None)
         if sock := self.transport.socket_to(theirs.node):
             self.deaths.watch(theirs, sock)
-        self.assembly.meet()
+        if self.open or self.joining:
+            self.assembly.meet()
 
     def _look_for_view(self) -> None:
         """Whether somebody has one: then this is no beginning. When all of them have gone, it is."""
-        told = self.roster.told
-        self.joining = not self.open and (told.joins or any(who.epoch for who in self.known.values()))
+        self.joining = self.roster.told.joins or any(who.epoch for who in self.known.values())
 
-    def take_counsel(self, peer: str, said: Counsel) -> None:
+    def _take_counsel(self, peer: str, said: Counsel) -> None:
         """In a callback of its own: all that this peer has said comes first."""
         if incarnation := self.transport.incarnation(peer):
             self.board.loop.call_soon(self.assembly.hear, incarnation, said)

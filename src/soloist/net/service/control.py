@@ -366,10 +366,7 @@ class Client:
     async def _leave(self, number: int) -> None:
         """Its vote goes first: a voter that never comes back would count among those that are needed."""
         name = self.node.name
-        if self.node.lease is None:
-            why = "without a lease the others cannot go on without this node; stop all of them"
-            self._say(Refused(number, "UsageError", why))
-        elif name in self.node.beginning.voters():
+        if name in self.node.beginning.voters():
             if await self._change(number, "remove", name):
                 self.server.told_to_leave()
         else:

@@ -67,6 +67,8 @@ class Assembly:
         self.member, self.voter = Member(node=node), voter_of(node)
         self.joining: Callable[[], bool] = lambda: False
         """Whether there is a view that this node wants to be in."""
+        self.on_goodbye: Callable[[str], None] = lambda incarnation: None
+        """Called with who says that it has gone; another of its name may be there already."""
         self.ended = False
         self.beat = 0.0
         self._early: dict[str, Bye | Dead] = {}
@@ -289,7 +291,7 @@ class Assembly:
             self._stirred |= isinstance(message, Bye | Dead | Join)
             if isinstance(message, Bye):
                 self.counts.byes[message.incarnation] = message
-                self.events.left_us(self.hearing.peer_of(message.incarnation) or "")
+                self.on_goodbye(message.incarnation)
         elif to == self.me:
             if isinstance(message, Prepare) and self.view and message.epoch == self.view.epoch + 1:
                 self._wedge()

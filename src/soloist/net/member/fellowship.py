@@ -54,6 +54,7 @@ class Fellowship(Succession):
         self.joining = told.joins
         self.assembly = Assembly(self.as_member(who), board, transport, self, previous)
         self.assembly.joining = lambda: self.joining
+        self.assembly.on_goodbye = self._goodbye
         self.assembly.chronicle.tell = lambda change: tell(board.table.observers, "on_view", change)
         self.deaths = Deaths(Testament(False), self.assembly.dead)
         """Of processes on this host; to tell others of its end nobody leaves a sentinel."""
@@ -145,13 +146,16 @@ class Fellowship(Succession):
     def learned(self, view: View) -> None:
         self._learn(view)
 
-    def left_us(self, peer: str) -> None:
+    def _goodbye(self, incarnation: str) -> None:
         """If we have waited for its view, that may be over."""
-        if not self.open and peer in self.known:
-            del self.known[peer]
-            self._look_for_view()
-            self.go_on()
-        self._forget(peer)
+        for peer in [name for name, who in self.known.items() if who.incarnation == incarnation]:
+            if not self.open:
+                del self.known[peer]
+                self._look_for_view()
+                self.go_on()
+            self._forget(peer)
+
+    def left_us(self, peer: str) -> None: ...
 
     # Leases are not kept here, and registered holds not asked for.
 

@@ -55,6 +55,8 @@ EXCEPTIONS = {
     "net/engine/instance.py::Instance": "each thing that callers, peers and timers can do is a method, over one lock's state",
     "net/link/connection.py::Connection": "asyncio's callbacks, each word of the handshake, and batches: one socket's life",
     "net/link/tcp.py::TcpTransport": "the transport protocol, and what each connection reports to it",
+    "net/member/assembly.py::Assembly": "as a council, in a loop: each wish, each effect and each message of three machines",
+    "net/member/fellowship.py::Fellowship": "as a membership: the loop's answer to three protocols",
     "net/member/council.py::Council": "each wish of the loop, each effect and each message of three machines in one thread",
     "net/member/membership.py::Membership": "the loop's answer to three protocols: Meeting, Lobby and Events",
     "net/member/renewal.py::Pulse": "a small event loop of its own: sockets, timers, jobs",

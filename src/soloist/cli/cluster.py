@@ -230,7 +230,7 @@ def status(
 def membership(found: Status) -> str:
     """Who votes, and how many of them may still fail before nobody is let in any more."""
     if not found.voters:
-        return f"epoch {found.epoch}, no lease: one crash stops it" if found.epoch else ""
+        return f"epoch {found.epoch}, no lease: who ends without a word is waited for" if found.epoch else ""
     heard = sum(found.voters.values())
     spare = heard - (len(found.voters) // 2 + 1)
     names = ", ".join(name if here else f"{name} (not heard)" for name, here in found.voters.items())

@@ -85,9 +85,8 @@ class Proposer(msgspec.Struct, kw_only=True):
     gone: set[Incarnation] = set()
     joiners: dict[Incarnation, Node] = {}
     counters: dict[Incarnation, int] = {}
-    """What each member's fences do not count beyond, of those who have told."""
     presumed: int = -1
-    """What those of the others cannot count beyond, if the driver knows."""
+    """What each member's fences do not count beyond; and those of who has not said, if the driver knows."""
     cut: set[tuple[Incarnation, Incarnation]] = set()
     evictions: set[Eviction] = set()
     """What is to be taken from its holders."""
@@ -216,12 +215,10 @@ class Proposer(msgspec.Struct, kw_only=True):
         members = tuple(sorted((*kept, *self.understood(list(asking.values()), kept))))
         if not members:
             return None
-        fences, counter = self.first_fence()
         view = msgspec.structs.replace(
             self.view,
             epoch=self.epoch,
-            counter=counter,
-            fences=fences,
+            **self.first_fence(),
             voters=self.next_voters(members),
             homes=self.next_homes(members),
             members=members,
@@ -234,12 +231,11 @@ class Proposer(msgspec.Struct, kw_only=True):
         )
         return view if self.sound(view) else None
 
-    def first_fence(self) -> tuple[int, int]:
-        """Where no disk remembers epochs, fences had better not run ahead of the clock: they would go back when all are
-        started again. So where it is known of all members how far they can have counted, and only there, counting goes on."""
+    def first_fence(self) -> dict[str, int]:
+        """Without a lease no disk need remember epochs, and fences must not run ahead of the clock. So counting goes on."""
         told = [self.counters.get(node.incarnation, self.presumed) for node in self.view.members]
-        goes_on = self.view.lease.endless and min(told) >= 0 and max(told) < MOST_COUNTED
-        return (self.view.fence_epoch, max(told)) if goes_on else (0, 0)
+        known = self.view.lease.endless and min(told) >= 0 and max(told) < MOST_COUNTED
+        return {"fences": self.view.fence_epoch * known, "counter": max(told) * known}
 
     def understood(self, joiners: list[Node], kept: list[Node]) -> list[Node]:
         """Those who speak the version that the members who stay talk in; if nobody stays, one that all of them do."""
@@ -398,8 +394,7 @@ class Proposer(msgspec.Struct, kw_only=True):
             self.propose()
 
     def counts(self, m: Report | Bye) -> None:
-        if m.counter >= 0:
-            self.counters[m.incarnation] = max(m.counter, self.counters.get(m.incarnation, 0))
+        self.counters |= {m.incarnation: m.counter} if m.counter >= 0 else {}
 
     def say(self, to: str, message: Message) -> None:
         self.out.append(Send(to, message))

@@ -96,7 +96,6 @@ def test_newcomers_with_another_lease_or_algorithm_are_told() -> None:
     [
         ({}, "give peers= to begin a cluster, or join= to join one"),
         ({"peers": {"d": "h:1"}, "join": {"a": "h:2"}}, "give peers= or join=, not both"),
-        ({"join": {"a": "h:2"}, "listen": "h:1", "lease": None}, "join= needs a lease"),
         ({"join": {"a": "h:2"}}, "join= needs address="),
         ({"join": {}, "listen": "h:1"}, "join= names members that are there"),
         ({"join": {"d": "h:2"}, "listen": "h:1"}, "other than 'd'"),

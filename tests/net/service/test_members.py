@@ -156,8 +156,8 @@ def test_what_is_wrong_in_a_file_is_said_with_its_line(line: str, words: str) ->
     assert str(found.value).startswith("cluster.toml:5: ")
 
 
-@pytest.mark.parametrize("key", ["voter = true", "voter_only = true", 'join = ["a"]'])
-def test_without_a_lease_nobody_votes_or_joins(key: str) -> None:
+@pytest.mark.parametrize("key", ["voter = true", "voter_only = true"])
+def test_without_a_lease_nobody_is_chosen_to_vote(key: str) -> None:
     with pytest.raises(UsageError, match=r"cluster.toml:5: .* needs a lease"):
         parse(TOP.replace("lease = 10\n", 'lease = "none"\n') + f'd = {{ address = "h:1", {key} }}', PATH)
 

@@ -54,8 +54,6 @@ class Lobby(Protocol):
 
     def hear(self, peer: str, said: Muster) -> None: ...
 
-    def take_counsel(self, peer: str, said: Counsel) -> None: ...
-
 
 class Switchboard:
     """The locks of one node, and the ways in and out."""
@@ -69,6 +67,8 @@ class Switchboard:
         effects, names = Effects(), sorted(members)
         self.node, self._sends, self._roused = node, effects.sends, effects.roused
         self.lobby: Lobby
+        self.on_counsel: Callable[[str, Counsel], None] = lambda peer, said: None
+        """Called with what is said about who is a member, where nobody has a lease."""
         self.outsiders: set[str] = set()
         """Peers that are connected, but are not those that the view has under their names."""
         self.table = Table(node, names, cards, locality, effects, self._later)
@@ -259,7 +259,7 @@ class Switchboard:
             case Muster():
                 self.lobby.hear(peer, said)
             case Counsel():
-                self.lobby.take_counsel(peer, said)
+                self.on_counsel(peer, said)
             case Refusal():
                 if instance := self.table.known(said.lock):  # without that peer nobody here will be let in
                     instance.fail(mismatch(said.lock, instance.capacity, f"{said.capacity} at {peer}"))

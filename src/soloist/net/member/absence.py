@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from soloist.net.member.company import node_of
 from soloist.net.member.hearing import Hearing
 from soloist.views import View
+
+SPENT = " or be closed; who stays away for good should vote no more: `soloist members --remove-voter NAME`"
 
 log = logging.getLogger("soloist.net")
 
@@ -57,4 +60,18 @@ def _words(away: list[str], heard: int, voters: int, majority: int) -> str:
     count = f"not heard: {', '.join(away)}; {heard} of {voters} voters are heard"
     if heard < majority:
         return f"{count}, {majority} are needed: nobody is let in here once the lease is over"
-    return f"{count}, {heard - majority} more may fail"
+    spare = heard - majority
+    return f"{count}, {spare} more may fail" + ("" if spare else SPENT)
+
+
+def vote_left(name: str, voters: Mapping[str, bool]) -> str:
+    """What it means for the others that a voter is closed: it still counts among those of whom most are needed."""
+    if name not in voters or len(voters) == 1:
+        return ""
+    spare = sum(heard for other, heard in voters.items() if other != name) - (len(voters) // 2 + 1)
+    left = (
+        f"{spare} of the other voters may fail or be closed"
+        if spare >= 0
+        else "too few of the others are heard"
+    )
+    return f"its vote stays for when it comes back, and until then {left}"

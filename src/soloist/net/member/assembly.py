@@ -21,29 +21,35 @@ import msgspec
 
 from soloist.core import Message
 from soloist.net.engine.switchboard import Switchboard
-from soloist.net.engine.ticket import Room, Ticket
 from soloist.net.link.transport import Transport
-from soloist.net.link.wire import MAX_FRAME, Counsel, encode
+from soloist.net.link.wire import Counsel
 from soloist.net.member.canvass import Canvass
 from soloist.net.member.chronicle import RESTARTED, Chronicle
 from soloist.net.member.company import node_of
+from soloist.net.member.counts import Counts
 from soloist.net.member.events import Events
-from soloist.net.member.gate import place
 from soloist.net.member.hearing import Hearing, name_of
 from soloist.net.member.joining import say_farewell
-from soloist.net.member.origin import most_counted
+from soloist.net.member.mail import Mail
 from soloist.net.member.parcel import VOTER
-from soloist.views import Holder, Member, Node, View, VoteFile, Voter
+from soloist.net.member.shut import shut
+from soloist.views import Member, Node, View, VoteFile, Voter
 from soloist.views.effects import Activate, Dropped, Effect, Lost, Send
 from soloist.views.messages import Accept, Bye, Dead, Decided, Fetch, Join, Poll, Prepare, Said
 
 log = logging.getLogger("soloist.net")
 
+RANK_SECONDS = 2.0
+"""How much longer each further member waits before it proposes, too. It need not at all, unless it has heard of something that
+the first has not: without that one nothing can be agreed upon."""
+PAIR_SECONDS = 0.0001
+"""How long, for each pair of members, others are waited for that come or go at the same time: a view costs as much."""
+MOST_MEMBERS = 64
+"""Where there are more, nobody says goodbye."""
+PATIENCE_SECONDS = 3.0
+"""After so long it is said whom a change waits for."""
 BEAT_SECONDS, LAST_BEAT_SECONDS = 0.25, 5.0
 """How often what was not answered is said again: ever more seldom, where somebody does not answer at all."""
-MOST_BACKLOG = 256 * 1024
-"""Bytes that a peer may leave unacknowledged before nothing is said again to it."""
-MOST_SAID = MAX_FRAME - 64 * 1024
 
 decode_said = msgspec.msgpack.Decoder(Said).decode
 
@@ -56,21 +62,22 @@ class Assembly:
     ) -> None:
         self.board, self.transport, self.events, self.previous = board, transport, events, previous
         self.hearing = Hearing(node.name)
-        self.canvass = Canvass(self.hearing)
+        self.canvass = Canvass(self.hearing, RANK_SECONDS)
         self.chronicle = Chronicle(node.name, time.monotonic)
         self.member, self.voter = Member(node=node), voter_of(node)
         self.joining: Callable[[], bool] = lambda: False
         """Whether there is a view that this node wants to be in."""
+        self.on_goodbye: Callable[[str], None] = lambda incarnation: None
+        """Called with who says that it has gone; another of its name may be there already."""
         self.ended = False
-        self.beat = BEAT_SECONDS
+        self.beat = 0.0
         self._early: dict[str, Bye | Dead] = {}
         """Who has gone while we had no view that it could be in."""
-        self._byes: dict[str, Bye] = {}
-        self._outset = self._stopped = time.monotonic()
-        """Moments before which nobody can have entered in this view, and in the next one."""
+        self.counts, self.mail = Counts(), Mail(transport)
         self._work: deque[Callable[[], None]] = deque()
-        self._working = False
-        self._said: dict[str, dict[Message, list[str]]] = {}
+        self._working = self._looks = False
+        self._stirred = False
+        """Whether there may be something to be changed."""
         self._beating: asyncio.TimerHandle | None = None
         self._waiting = ""
         """Whom a change waits for, as it was last said."""
@@ -91,7 +98,7 @@ class Assembly:
 
     def meet(self) -> None:
         """Somebody is connected."""
-        self.beat = BEAT_SECONDS
+        self.beat = 0.0
         self.do(self._press)
 
     def dead(self, incarnation: str, proof: str) -> None:
@@ -107,7 +114,7 @@ class Assembly:
     def become(self, node: Node) -> None:
         """Begin again as another incarnation: the one before was left out of a view."""
         self.member, self.voter = Member(node=node), voter_of(node)
-        self._outset = self._stopped = time.monotonic()
+        self.counts = Counts()
         self.chronicle.begin_again()
         self.do(lambda: None)
 
@@ -128,13 +135,15 @@ class Assembly:
             log.error("%s: what a peer says of members cannot be read: %s", self.hearing.name, error)
             return
         if not isinstance(message, Bye) or message.incarnation == incarnation:
-            self.do(lambda: self._hear_all(incarnation, said.to, message))
+            self.do(lambda: self._hear_all(incarnation, said.to, message), looks=isinstance(message, Prepare))
 
     # Steps.
 
-    def do(self, work: Callable[[], Any]) -> None:
-        """One step after the other, whoever asks for it in the middle of one."""
+    def do(self, work: Callable[[], Any], looks: bool = True) -> None:
+        """One step after the other, whoever asks for it in the middle of one. Whether it `looks` if there is something to be
+        changed: who is only told something does so a little later, since many may say that they go."""
         self._work.append(work)
+        self._looks |= looks
         if self._working:
             return
         self._working = True
@@ -145,13 +154,17 @@ class Assembly:
             self._working = False
 
     def _step(self, work: Callable[[], Any]) -> None:
-        self.hearing.incarnations = self._connected()
+        looks = self._looks or self.canvass.proposer is not None
+        self._looks = False
         try:
+            if looks:
+                self.hearing.incarnations = self._connected()
             work()
             self._settle()
-            self._consider()
-            self._settle()
-            self._flush()
+            if looks or self.canvass.proposer:
+                self._consider()
+                self._settle()
+            self.mail.flush()
         except Exception:  # whatever a peer may have said
             log.exception("%s: what was said of members has led to this", self.hearing.name)
         if not self.ended:
@@ -191,24 +204,24 @@ class Assembly:
         if self.canvass.consider(self.voter, self.view, self.me, now):
             self.chronicle.see(self.voter, now)
         if proposer := self.canvass.proposer:
-            for bye in self._byes.values():  # who said goodbye before it was there
-                proposer.counts(bye)
-            proposer.presumed = proposer.view.counter + most_counted(now - self._outset)
-        if self.canvass.proposer and self.canvass.proposer.decision:
-            self._settle()  # it is told
-            self.canvass.proposer = None
+            self.counts.tell(proposer)
+            if proposer.decision:
+                self._settle()  # it is told
+                self.canvass.proposer = None
 
     @property
     def busy(self) -> bool:
         """Whether something is to be said again, should it have been lost."""
-        return self.canvass.since is not None or self.member.wedged or (self.view is None and self.joining())
+        waits = self.view is None and self.joining()
+        return self._stirred or self.canvass.since is not None or self.member.wedged or waits
 
     def _beat_on(self) -> None:
         if not self.busy:
-            self.beat = BEAT_SECONDS
+            self.beat = 0.0
         elif self._beating is None:
-            self._beating = self.board.loop.call_later(self.beat, self._say_again)
-            self.beat = min(self.beat * 1.5, LAST_BEAT_SECONDS)
+            soon = self.canvass.batch_seconds + 0.001
+            self._beating = self.board.loop.call_later(self.beat or soon, self._say_again)
+            self.beat = min(self.beat * 1.5 or BEAT_SECONDS, LAST_BEAT_SECONDS)
 
     def _say_again(self) -> None:
         self._beating = None
@@ -216,6 +229,7 @@ class Assembly:
             self.do(self._press)
 
     def _press(self) -> None:
+        self._stirred = False
         self.canvass.press()
         if self.view is None and self.joining():
             self._ask_to_join()
@@ -235,25 +249,30 @@ class Assembly:
     def _fetch(self) -> None:
         epoch = self.view.epoch if self.view else -1
         for peer in self.hearing.incarnations:
-            self._say(peer, VOTER, Fetch(epoch))
+            self.mail.say(peer, VOTER, Fetch(epoch))
 
     def _leave(self) -> None:
-        """Peers that are no members are told, too: they may wait for a view that is over with us."""
+        """Peers that are no members are told, too: they may wait for a view that is over with us.
+
+        Not in a crowd: each goodbye makes all of them agree, which is quadratic; there all had better go together.
+        """
+        self.canvass.proposer = None
+        self.voter.failed("it has left")  # its vote is not asked for any more, and must not be given
+        if self.view and len(self.view.members) > MOST_MEMBERS:
+            return
         if self.view:
             self.member.counter = self.board.table.counted
         say_farewell(self.member, ())
         self.member.out.clear()
         bye = Bye(self.me, self.member.counter)
         for peer, incarnation in self.hearing.incarnations.items():
-            self._say(peer, VOTER, bye)
-            self._say(peer, incarnation, bye)
-        self.canvass.proposer = None
-        self.voter.failed("it has left")  # its vote is not asked for any more, and must not be given
-        self._flush()
+            self.mail.say(peer, VOTER, bye)
+            self.mail.say(peer, incarnation, bye)
+        self.mail.flush()
 
     def _tell_all(self, message: Message) -> None:
         for peer in self.hearing.incarnations:
-            self._say(peer, VOTER, message)
+            self.mail.say(peer, VOTER, message)
         self._hear(self.me, VOTER, message)
 
     def _hear_all(self, sender: str, to: tuple[str, ...], message: Message) -> None:
@@ -269,9 +288,10 @@ class Assembly:
             if self.view is None:
                 self._hear_early(sender, message)
             self.voter.receive(sender, message, now)
+            self._stirred |= isinstance(message, Bye | Dead | Join)
             if isinstance(message, Bye):
-                self._byes[message.incarnation] = message
-                self.events.left_us(self.hearing.peer_of(message.incarnation) or "")
+                self.counts.byes[message.incarnation] = message
+                self.on_goodbye(message.incarnation)
         elif to == self.me:
             if isinstance(message, Prepare) and self.view and message.epoch == self.view.epoch + 1:
                 self._wedge()
@@ -283,7 +303,7 @@ class Assembly:
         if isinstance(message, Bye | Dead):
             self._early[message.incarnation] = message
         elif isinstance(message, Poll | Prepare | Accept) and (peer := self.hearing.peer_of(sender)):
-            self._say(peer, VOTER, Fetch(-1))
+            self.mail.say(peer, VOTER, Fetch(-1))
 
     def _decided(self, sender: str, message: Decided) -> None:
         """Both have to know, and whoever makes the next view."""
@@ -296,12 +316,12 @@ class Assembly:
 
     def _activated(self, view: View) -> None:
         self.member.holds = {}  # who is inside is known to the locks, until we are to tell it
-        self.beat = BEAT_SECONDS
+        self.beat = 0.0
+        self.canvass.batch_seconds = PAIR_SECONDS * len(view.members) ** 2 / 2
         self.chronicle.activate(view)
         self.hearing.begin(view, time.monotonic())
         self.canvass.rest()
-        self._outset = self._stopped
-        self._byes = {inc: bye for inc, bye in self._byes.items() if inc in view.incarnations}
+        self.counts.begin(view)
         self.events.activated(view)
         early, self._early = self._early, {}
         for incarnation, message in early.items():
@@ -311,53 +331,28 @@ class Assembly:
         """Nobody goes in or out any more in this epoch; the member learns of those who are inside."""
         if self.member.wedged:
             return
-        self._stopped = time.monotonic()
-        table, shut = self.board.table, Shut(self)
-        table.terms = table.terms._replace(door=shut)
-        holds = {}
-        for lock, instance in table.instances.items():
-            instance.door = shut
-            for ticket in instance.inside.values():
-                slot = 0 if instance.capacity == 1 else place(ticket)
-                holds[lock, slot] = Holder(lock, self.me, ticket.fence, slot, instance.capacity)
-        self.member.holds, self.member.counter = holds, table.counted
+        table = self.board.table
+        self.counts.stop()
+        self.member.holds = {(hold.lock, hold.slot): hold for hold in shut(table, self.me, self._released)}
+        self.member.counter = table.counted
         self.chronicle.stop(self.member, time.monotonic())
 
-    def released(self, lock: str, capacity: int, ticket: Ticket) -> None:
+    def _released(self, lock: str, slot: int) -> None:
         """While nobody goes out: what was reported is so no more."""
-        slot = 0 if capacity == 1 else place(ticket)
         self.do(lambda: self.member.release(lock, slot, time.monotonic()))
-
-    # What is said.
 
     def _send(self, to: str, message: Message) -> None:
         if to in (self.me, self.voter.file.voter):
             self._hear(self.me, to, message)
         elif peer := self.hearing.peer_of(to.rpartition("#")[2]):
-            self._say(peer, to, message)
-
-    def _say(self, peer: str, to: str, message: Message) -> None:
-        self._said.setdefault(peer, {}).setdefault(message, []).append(to)
-
-    def _flush(self) -> None:
-        """Past the outbox of the locks, which is closed when the node is."""
-        said, self._said = self._said, {}
-        for peer, messages in said.items():
-            for message, to in messages.items():
-                body = encode(message)
-                if len(body) > MOST_SAID:
-                    log.error(
-                        "%s: too much is held to be told to %s: %d bytes", self.hearing.name, peer, len(body)
-                    )
-                elif self.transport.backlog(peer) < MOST_BACKLOG or isinstance(message, Bye):
-                    self.transport.link(peer)([], [Counsel(tuple(to), msgspec.Raw(body))])
+            self.mail.say(peer, to, message)
 
     # In words.
 
     def waits_for(self) -> str:
         """Whom a change of view waits for, if it takes long."""
         view, since = self.view, self.canvass.since
-        if view is None or since is None or time.monotonic() - since < 1.0:
+        if view is None or since is None or time.monotonic() - since < PATIENCE_SECONDS:
             return ""
         here = {self.me, *self._connected().values(), *self.voter.gone}
         away = [node.name for node in view.members if node.incarnation not in here]
@@ -370,37 +365,6 @@ class Assembly:
             if names
             else ""
         )
-
-
-class Shut:
-    """The door of a node that is wedged."""
-
-    def __init__(self, assembly: Assembly) -> None:
-        self.assembly = assembly
-
-    def enter(self, room: Room, ticket: Ticket) -> bool:
-        return False
-
-    def leave(self, room: Room, ticket: Ticket) -> bool:
-        self.assembly.released(room.lock, room.capacity, ticket)
-        return False
-
-    def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
-        return not ticket.lost
-
-    # Where there is no lease no hold is registered.
-
-    def register(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> Holder | None:
-        return None
-
-    def begin(self, epoch: int, ticket: Ticket) -> bool:
-        return False
-
-    def forgo(self, ticket: Ticket) -> None:
-        pass
-
-    def abandon(self, ticket: Ticket) -> None:
-        pass
 
 
 def voter_of(node: Node) -> Voter:

@@ -27,8 +27,10 @@ PATIENT_BEATS = 6
 class Canvass:
     """One node's tries to make the next view."""
 
-    def __init__(self, hearing: Hearing) -> None:
-        self.hearing = hearing
+    def __init__(self, hearing: Hearing, rank_seconds: float = RANK_SECONDS) -> None:
+        self.hearing, self.rank_seconds = hearing, rank_seconds
+        self.batch_seconds = 0.0
+        """How long we wait, once we see a reason, for others that may come with it."""
         self.proposer: Proposer | None = None
         self.round = 0
         self.since: float | None = None
@@ -65,7 +67,7 @@ class Canvass:
             return
         self.since = now if self.since is None else self.since
         rank = self._rank(voter, view) if voter and not wanted else 0
-        new = self.proposer is None and now - self.since >= RANK_SECONDS * rank
+        new = self.proposer is None and now - self.since >= self.batch_seconds + self.rank_seconds * rank
         if new:
             self._propose(voter, view, me)
         proposer = self.proposer

@@ -54,9 +54,11 @@ class Fellowship(Succession):
         self.joining = told.joins
         self.assembly = Assembly(self.as_member(who), board, transport, self, previous)
         self.assembly.joining = lambda: self.joining
+        self.assembly.on_goodbye = self._goodbye
         self.assembly.chronicle.tell = lambda change: tell(board.table.observers, "on_view", change)
         self.deaths = Deaths(Testament(False), self.assembly.dead)
         """Of processes on this host; to tell others of its end nobody leaves a sentinel."""
+        board.on_counsel = self._take_counsel
         self.run(algorithms_of(who))
         self._remembered = 0
         """The epoch from which on the next start is known to be later."""
@@ -84,21 +86,22 @@ class Fellowship(Succession):
             self.troubles.pop(theirs.node, None)
             self._sort_out(self.board.table.view)
         else:
-            self._look_for_view()
+            if theirs.epoch or self.joining:
+                self._look_for_view()
             if not theirs.joins and self.birth.refusal(theirs.node, newborn) is None:
                 super().met(theirs)
             self.troubles.pop(theirs.node, None)
             self.mismatches.pop(theirs.node, None)
         if sock := self.transport.socket_to(theirs.node):
             self.deaths.watch(theirs, sock)
-        self.assembly.meet()
+        if self.open or self.joining:
+            self.assembly.meet()
 
     def _look_for_view(self) -> None:
         """Whether somebody has one: then this is no beginning. When all of them have gone, it is."""
-        told = self.roster.told
-        self.joining = not self.open and (told.joins or any(who.epoch for who in self.known.values()))
+        self.joining = self.roster.told.joins or any(who.epoch for who in self.known.values())
 
-    def take_counsel(self, peer: str, said: Counsel) -> None:
+    def _take_counsel(self, peer: str, said: Counsel) -> None:
         """In a callback of its own: all that this peer has said comes first."""
         if incarnation := self.transport.incarnation(peer):
             self.board.loop.call_soon(self.assembly.hear, incarnation, said)
@@ -143,13 +146,16 @@ class Fellowship(Succession):
     def learned(self, view: View) -> None:
         self._learn(view)
 
-    def left_us(self, peer: str) -> None:
+    def _goodbye(self, incarnation: str) -> None:
         """If we have waited for its view, that may be over."""
-        if not self.open and peer in self.known:
-            del self.known[peer]
-            self._look_for_view()
-            self.go_on()
-        self._forget(peer)
+        for peer in [name for name, who in self.known.items() if who.incarnation == incarnation]:
+            if not self.open:
+                del self.known[peer]
+                self._look_for_view()
+                self.go_on()
+            self._forget(peer)
+
+    def left_us(self, peer: str) -> None: ...
 
     # Leases are not kept here, and registered holds not asked for.
 

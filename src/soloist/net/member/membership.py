@@ -21,6 +21,7 @@ from soloist.net.link.handshake import Welcome, Who
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import encode
 from soloist.net.losses import LEASE_OVER
+from soloist.net.member.absence import vote_left
 from soloist.net.member.breaks import BROKEN, Breaks
 from soloist.net.member.chronicle import of_names
 from soloist.net.member.clock import Clock, lease_clock
@@ -259,6 +260,8 @@ class Membership(Succession):
 
     async def leave(self) -> None:
         """Say goodbye, so that nobody has to wait for us, and end."""
+        if words := vote_left(self.who.node, self.voters()):
+            log.info("%s: closed; %s", self.who.node, words)
         self.ended = True
         self.breaks.end()
         gone = asyncio.Event()

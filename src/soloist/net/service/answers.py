@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from soloist.core import UsageError
 from soloist.net.member.electing import change_voters
 from soloist.net.service.dialogue import (
     AskBreak,
@@ -58,8 +57,6 @@ async def _leave(session: Session) -> int:
     """Its vote goes first: a voter that never comes back would count among those that are needed."""
     session.rights.check_operator("to have a node leave")
     node = session.node
-    if node.lease is None:
-        raise UsageError("without a lease the others cannot go on without this node; stop all of them")
     if node.name in node.beginning.voters():
         return await _change(session, "remove", node.name)
     return node.epoch

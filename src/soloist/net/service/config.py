@@ -213,11 +213,11 @@ class _Reader:
         """Whether what it is to do fits together."""
         if own.listen is not None:
             self._checked(own.listen, (*keys, "listen"), address)
-        parts = [key for key in ("join", "voter", "voter_only") if getattr(own, key)]
+        parts = [key for key in ("voter", "voter_only") if getattr(own, key)]
         if parts and self.top.lease == "none":
             self.fail(
                 (*keys, parts[0]),
-                'needs a lease, as in lease = 10 or "auto": without one nobody comes, goes or votes',
+                'needs a lease, as in lease = 10 or "auto": without one all members vote',
             )
         if own.voter and own.join is not None:
             self.fail(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import uuid
@@ -25,6 +26,16 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
         signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    no_deadlines()
+
+
+def no_deadlines() -> None:
+    """How long an example of Hypothesis takes says how busy the machine is. The smoke tests do without it."""
+    with contextlib.suppress(ImportError):
+        from hypothesis import HealthCheck, settings
+
+        settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        settings.load_profile("ours")
 
 
 @pytest.fixture(autouse=True)

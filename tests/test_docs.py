@@ -1,6 +1,7 @@
 """Every example in the README and the docs is run.
 
-`console` blocks: each line after `$ ` must succeed, in the order of the page. `python` blocks: run as they are; a block marked
+`console` blocks: each line after `$ ` must succeed, in the order of the page, or end with the code that the block is marked with
+(`console exit 1`). What stands below a command is what it prints, line by line; `…` stands for anything, and alone on a line for any lines. `python` blocks: run as they are; a block marked
 `python continue` goes on where the one before it ended.
 """
 
@@ -8,8 +9,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -27,15 +29,42 @@ def blocks(page: Path, language: str) -> list[tuple[str, str]]:
     return [(mark.strip(), body) for kind, mark, body in BLOCK.findall(page.read_text()) if kind == language]
 
 
-COMMANDS = {
-    page.relative_to(ROOT).as_posix(): [
-        line.removeprefix("$ ")
-        for _, body in blocks(page, "console")
-        for line in body.splitlines()
-        if line.startswith("$ ")
-    ]
-    for page in PAGES
-}
+class Command(NamedTuple):
+    line: str
+    code: int
+    shown: list[str]
+    """What it is said to print."""
+
+
+def commands(page: Path) -> Iterator[Command]:
+    for mark, body in blocks(page, "console"):
+        assert mark == "" or re.fullmatch(r"exit \d", mark), f"{page.name}: console {mark}"
+        for part in f"\n{body}".split("\n$ ")[1:]:
+            line, *shown = part.splitlines()
+            yield Command(
+                line, int(mark.removeprefix("exit ") or 0), [each for each in shown if each.strip()]
+            )
+
+
+COMMANDS = {page.relative_to(ROOT).as_posix(): list(commands(page)) for page in PAGES}
+
+
+def missing(shown: list[str], printed: str) -> list[str]:
+    """The lines of a page that a command did not print in this order."""
+    rest = iter(printed.splitlines())
+    return [line for line in shown if line.strip() != "…" and not any(fits(line, each) for each in rest)]
+
+
+def fits(shown: str, printed: str) -> bool:
+    parts = [re.escape(" ".join(part.split())) for part in shown.split("…")]
+    return re.fullmatch(".*".join(parts), " ".join(printed.split())) is not None
+
+
+def test_output_that_is_not_printed_is_noticed() -> None:
+    printed = "one 1\ntwo  2.5 s\nthree\n"
+    assert missing(["one 1", "…", "two … s"], printed) == []
+    assert missing(["two … s", "one 1"], printed) == ["one 1"]
+    assert missing(["one"], printed) == ["one"]
 
 
 def test_there_are_examples() -> None:
@@ -50,10 +79,14 @@ def test_commands(
     """One after the other, as a reader would type them, in a directory of their own."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
     for command in COMMANDS[page]:
-        program, *arguments = shlex.split(command)
+        program, *arguments = shlex.split(command.line)
         assert program == "soloist"
-        assert main(arguments) == 0, f"{command}: {capsys.readouterr().err}"
+        code = main(arguments)
+        said = capsys.readouterr()
+        assert code == command.code, f"{command.line}: {said.err}"
+        assert missing(command.shown, said.out) == [], f"{command.line}: {said.out}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from soloist.net.service import config
+from soloist.net.service import settings
 from soloist.net.telemetry.metrics import Metrics
 from soloist.testing import memory_nodes
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "operating.md").read_text()
+ALERTS = (ROOT / "docs" / "production.md").read_text().split("\n## Alerts\n")[1].split("\n## ")[0]
 
 
 def part(title: str) -> str:
@@ -22,9 +23,9 @@ def part(title: str) -> str:
 
 def test_every_key_of_the_file_is_there_and_no_other() -> None:
     rows = set(re.findall(r"^\| `(\w+)` \|", part("The file, key by key"), re.MULTILINE))
-    keys = {field for kind in (config._Top, config._Node) for field in kind.__struct_fields__}
+    keys = {field for kind in (settings.Top, settings.NodeSettings) for field in kind.__struct_fields__}
     assert rows == keys
-    assert all(f"`{key}`" in PAGE for key in config._Tls.__struct_fields__)
+    assert all(f"`{key}`" in PAGE for key in settings.TlsSettings.__struct_fields__)
 
 
 def test_every_figure_is_there_and_no_other() -> None:
@@ -38,6 +39,14 @@ def test_every_figure_is_there_and_no_other() -> None:
     }
     in_words = {"messages_sent", "messages_received", "batches_sent", "reconnects"}
     assert {name.removesuffix("_total") for name in told} == names - {f"soloist_{each}" for each in in_words}
+
+
+def test_every_alert_is_about_a_figure_that_is_there() -> None:
+    told = set(re.findall(r"(soloist_\w+)", part("What to watch")))
+    asked = {name.removesuffix("_bucket") for name in re.findall(r"(soloist_\w+)", ALERTS)}
+    assert len(asked) > 6
+    assert asked <= told
+    assert len(re.findall(r"^\| `", ALERTS, re.MULTILINE)) == 9, "the page says how many rules there are"
 
 
 def said_by_the_program() -> list[str]:

@@ -134,6 +134,25 @@ def test_an_exception_is_no_licence() -> None:
     assert licence("net/node.py") == 250
 
 
+BRANCHES = ast.If | ast.For | ast.While | ast.Try | ast.Match | ast.With
+
+
+def branches(name: str) -> list[str]:
+    """The statements of a function that make it more than a table."""
+    path, _, function = name.partition("::")
+    tree = ast.parse((SOURCE / path).read_text())
+    [node] = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name == function]
+    return [type(each).__name__ for each in ast.walk(node) if isinstance(each, BRANCHES)]
+
+
+def test_tables_of_claims_are_tables() -> None:
+    """They alone may be of any length, so the reason has to be true: functions of the papers' room that do not branch."""
+    tables = [name for name, reason in EXCEPTIONS.items() if reason == CLAIMS]
+    assert all(name.startswith("lab/papers/") and "::" in name for name in tables)
+    assert {name: found for name in tables if (found := branches(name))} == {}
+    assert branches("lab/papers/suzuki_kasami.py::measure") != []
+
+
 def test_what_is_too_large_is_noticed() -> None:
     long_body = "def f():\n    '''Says\n    much.'''\n" + "    x = 1\n" * 40
     assert dict(too_large("sim/a.py", long_body)) == {}

@@ -8,9 +8,11 @@ if TYPE_CHECKING:
     from soloist.net import (
         TLS,
         AcquireTimeout,
+        Client,
         ConfigMismatch,
         FenceGuard,
         Hold,
+        Leader,
         LockError,
         LockLost,
         MemoryHub,
@@ -19,9 +21,13 @@ if TYPE_CHECKING:
         NoQuorum,
         NotOwned,
         StaleFence,
+        SyncClient,
         SyncHold,
+        SyncLeader,
         SyncNode,
         WouldDeadlock,
+        connect,
+        connect_sync,
     )
 
 __version__ = "0.1.0"
@@ -29,9 +35,11 @@ __version__ = "0.1.0"
 __all__ = [
     "TLS",
     "AcquireTimeout",
+    "Client",
     "ConfigMismatch",
     "FenceGuard",
     "Hold",
+    "Leader",
     "LockError",
     "LockLost",
     "MemoryHub",
@@ -40,10 +48,14 @@ __all__ = [
     "NodeClosed",
     "NotOwned",
     "StaleFence",
+    "SyncClient",
     "SyncHold",
+    "SyncLeader",
     "SyncNode",
     "WouldDeadlock",
     "__version__",
+    "connect",
+    "connect_sync",
 ]
 
 

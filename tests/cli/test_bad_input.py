@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from soloist.cli import main
+from soloist.cli.complaints import in_words
 
 NONSENSE = ("0", "-1", "nan", "inf", "1e400", "1e-320", "99999999999999999999", "", "x")
 PLAN = 'algorithms = ["central"]\nfixed = { nodes = 2, entries = 20 }\nseeds = 1\n'
@@ -76,6 +78,19 @@ def test_nonsense_is_one_line(
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
+        (
+            "simulate",
+            "NAME is missing: The algorithm (`soloist algorithms` lists them), or a file of yours: my_lock.py; "
+            "`soloist simulate --help` has examples",
+        ),
+        ("node", "--name is missing: Which node to be; `soloist node --help` has examples"),
+        ("simulate central --nodes two", "--nodes should be a whole number, not 'two'"),
+        ("check central --seconds soon", "--seconds should be a number, not 'soon'"),
+        ("exercise three", "NUMBER should be a whole number, not 'three'"),
+        (
+            "algorithms central lamport",
+            "one word too many: lamport; `soloist algorithms --help` has examples",
+        ),
         ("simulate central --jobs -1", "jobs must be at least 0 (one per core), not -1"),
         ("simulate central --rate 1e-320", "rate must be above 0"),
         ("simulate central --inside 1e400", "--inside must be finite"),
@@ -110,6 +125,20 @@ def test_what_is_wrong_is_named(line: str, complaint: str, capsys: pytest.Captur
     assert captured.out == ""
     assert complaint in captured.err
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("'two' is not a valid integer.", "--nodes should be a whole number, not 'two'"),
+        ("too dear", "too dear"),
+    ],
+)
+def test_a_parser_without_pydantic_is_understood(message: str, words: str) -> None:
+    parameter = SimpleNamespace(param_type_name="option", opts=["-n", "--nodes"], help="")
+    error = type("BadParameter", (Exception,), {"format_message": lambda self: message})()
+    error.message, error.param = message, parameter
+    assert in_words(error) == words
 
 
 def test_compare_takes_numbers_in_lists_and_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:

@@ -164,7 +164,7 @@ def test_a_trace_is_written_as_text_or_as_json_lines(
         ("simulate lamport --trace /no/such/folder/x", "cannot write the trace"),
         ("compare lamport --nodes 3,x", "--nodes must be numbers"),
         ("compare lamport --option topology=line", "none of the algorithms has an option"),
-        ("simulate", "Missing argument"),
+        ("simulate", "NAME is missing"),
         ("simulat", "unknown command 'simulat'; did you mean simulate?"),
         ("simulate lamport --fast", "No such option"),
     ],
@@ -269,7 +269,7 @@ def test_what_the_demo_says_next_can_be_typed(on_path: bool, tmp_path: Path) -> 
 
 
 def test_the_readme_says_how_to_call_the_command_in_a_clone() -> None:
-    said = (ROOT / "README.md").read_text().split("## A lock in ten lines")[0]
+    said = (ROOT / "README.md").read_text().split("## A lock in a few lines")[0]
     assert "`.venv/bin/soloist`" in said
     assert "`. .venv/bin/activate`" in said
 
@@ -283,11 +283,11 @@ def test_figures_that_come_too_soon_say_so(capsys: pytest.CaptureFixture[str]) -
     assert "--warmup 25000" in out
     _, out, _ = run(capsys, line + " --json")
     early = json.loads(out)
-    assert not early["settled"]
+    assert not early["warmed_up"]
     assert early["messages_per_entry"]["ci95"][1] < 0.8 * early["light_load"]
     code, out, _ = run(capsys, line + " --warmup 25000 --json")
     late = json.loads(out)
-    assert late["settled"]
+    assert late["warmed_up"]
     assert late["messages_per_entry"]["mean"] == pytest.approx(late["light_load"], rel=0.1)
     _, out, _ = run(capsys, "compare central --nodes 50 --entries 20")
     assert "The start may not be forgotten yet" in out

@@ -12,7 +12,7 @@ import pytest
 from soloist.cli import main
 from soloist.course.exercise import COUNT, exercise, start, text
 from soloist.course.guard import Guard
-from soloist.course.judging import Job, Judging
+from soloist.course.judging import Brief, Judging
 from soloist.course.verdict import FAILED, PASSED, Verdict, complete
 from soloist.course.verdict import text as told
 from tests.course.wrong import SOLUTIONS, WRONG, Wrong, solution
@@ -35,10 +35,10 @@ NUMBERS = range(1, COUNT + 1)
 
 def judged(number: int, hand_in: str) -> Verdict:
     """In this process: the tests of `grade` are about the other one."""
-    job = Job(
+    brief = Brief(
         exercise(number), f"exercise{number}.py", f"/hand-in/{number}.py", hand_in, 600, 4096, False, ""
     )
-    return complete(job.name, job.exercise, Judging(job, Guard(job.place)).run())
+    return complete(brief.name, brief.exercise, Judging(brief, Guard(brief.place)).run())
 
 
 @pytest.mark.parametrize("number", NUMBERS)

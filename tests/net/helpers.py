@@ -12,10 +12,11 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any, TypeVar
 from unittest import mock
+from weakref import WeakKeyDictionary
 
 import msgspec
 
-from soloist.net import LockError, Node
+from soloist.net import Client, LockError, Node
 from soloist.net.sync import new_loop
 from soloist.testing import Statement, Witness, eventually
 from soloist.testing.waiting import PATIENCE
@@ -81,17 +82,29 @@ async def settled(nodes: list[Node]) -> None:
             await asyncio.sleep(0)
 
 
-async def asked(node: Node, lock: str = "lock:x", callers: int = 1, among: Iterable[Node] = ()) -> None:
+NODE_OF: WeakKeyDictionary[Any, Node] = WeakKeyDictionary()
+"""Which node a client talks to, where that is in this process, too."""
+
+
+async def asked(
+    home: Node | Client, lock: str = "lock:x", callers: int = 1, among: Iterable[Node | Client] = ()
+) -> None:
     """Wait until so many callers wait at that node, and what was said about it among these has been heard."""
+    node = NODE_OF.get(home, home)
+    assert isinstance(node, Node)
 
     def so() -> bool:
         instance = node.instances.get(lock)
-        return bool(instance and instance.waiting == callers and not under_way(among))
+        return bool(
+            instance
+            and instance.waiting == callers
+            and not under_way(NODE_OF.get(each, each) for each in among)
+        )
 
     await eventually(so, f"{callers} wait for {lock} at {node.name}")
 
 
-def under_way(nodes: Iterable[Node]) -> int:
+def under_way(nodes: Iterable[Any]) -> int:
     """Messages that have been sent, but not received."""
     return sum(node.stats.messages_sent - node.stats.messages_received for node in nodes)
 

@@ -14,11 +14,12 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import AcquireTimeout, Node, NodeClosed, SyncNode
+from soloist.net.client.operator import operate
 from soloist.net.link.wire import Envelope
-from soloist.net.service.client import ControlClient
 from soloist.net.service.control import ControlServer
 from soloist.testing import connected, eventually, memory_cluster, memory_nodes, ports, tcp_cluster
 from tests.net.helpers import begun, log_lines, run
+from tests.net.service.clients import take
 
 NAN = float("nan")
 
@@ -164,13 +165,13 @@ def test_a_client_of_a_daemon_is_refused_what_is_too_large(tmp_path: Path) -> No
             server = ControlServer(node, "test", {})
             await server.start(tmp_path / "socket")
             try:
-                async with ControlClient(tmp_path / "socket") as client:
+                async with operate(tmp_path / "socket") as client:
                     with pytest.raises(UsageError, match="at most 1000 among 2 nodes, not 30000"):
-                        await client.acquire("g", value=30_000)
+                        await take(client, "g", value=30_000)
                     with pytest.raises(UsageError, match="number of seconds"):
-                        await client.acquire("g", timeout=NAN)
-                    hold = await client.acquire("g", value=2, timeout=5)
-                    await client.release(hold)
+                        await take(client, "g", timeout=NAN)
+                    hold = await take(client, "g", value=2, timeout=5)
+                    await hold.release()
             finally:
                 await server.close()
 

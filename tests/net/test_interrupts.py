@@ -20,11 +20,15 @@ import pytest
 
 from soloist.net import SyncNode
 from soloist.net.errand import Errand
-from soloist.net.sync_lock import Entered, SyncLock, SyncLocks
+from soloist.net.sync_lock import Entered, SyncHold, SyncLock, SyncLocks
 from soloist.testing import ports
 from tests.net.helpers import LOOPS, run
 
 SECONDS = 10.0
+
+
+BEGINNINGS = {Entered.__exit__.__code__, SyncHold.release.__code__}
+"""What is raised before the first step of these no Python code can mend."""
 
 
 class Interrupt:
@@ -36,8 +40,8 @@ class Interrupt:
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         if event not in ("call", "c_return") or self.left < 0:
             return
-        if frame.f_code is Entered.__exit__.__code__ and event == "call":
-            return  # before the first step of `__exit__`: no Python code can mend that
+        if frame.f_code in BEGINNINGS and event == "call":
+            return
         self.left -= 1
         if self.left < 0:
             raise KeyboardInterrupt
@@ -75,6 +79,22 @@ def test_ctrl_c_at_any_step_is_raised_and_leaves_nothing_behind(
         places += 1
         assert not left_by(node, threading.current_thread())
         assert not lock._bodies._open
+    assert places > 10
+
+
+def test_a_hold_whose_release_is_interrupted_is_given_back(node: SyncNode) -> None:
+    lock = node.lock("x")
+
+    def release(lock: SyncLock, interrupt: Interrupt) -> None:
+        hold = lock.acquire()
+        assert hold
+        sys.setprofile(interrupt)
+        hold.release()
+
+    places = 0
+    while interrupted(release, lock, places):
+        places += 1
+        assert not left_by(node, threading.current_thread())
     assert places > 10
 
 

@@ -74,6 +74,13 @@ def test_a_trace_is_read_again_exported_and_validated(
     assert "is recorded to have last = 7" in err
 
 
+def test_what_mermaid_would_not_draw_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    out, err = said(capsys, "lamport", "--entries", "150", "--export", "mermaid")
+    assert out.startswith("sequenceDiagram")
+    assert "Mermaid draws 50,000: see fewer --entries" in err
+    assert said(capsys, "lamport", "--entries", "5", "--export", "mermaid")[1] == ""
+
+
 def test_a_script_is_played(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "run.txt"
     path.write_text("# mine\nstart central nodes=2\nacquire 1\nsettle\n----\n1  request\n\nrelease 1\n")

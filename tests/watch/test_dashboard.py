@@ -15,19 +15,19 @@ import pytest
 from soloist.net.link.wire import LockState
 from soloist.net.service.dialogue import Holders, MemberStatus, Status
 from soloist.testing import ports
-from soloist.watch.dashboard import Seen, changes, percentiles, report
+from soloist.watch.dashboard import Seen, changes, displayed, percentiles
 from tests.net.service.daemons import cluster
 from tests.watch.serving import served
 
 MORE = 'lease = 5\ndata_dir = "data-{name}"\n'
-STATUS = Status(0, "t", "a", 1, "x", "y", 1.0, [], 10, 0, 0, 0, 0, 0, 0, 0, epoch=1)
+STATUS = Status("t", "a", 1, "x", "y", 1.0, [], 10, 0, 0, 0, 0, 0, 0, 0, epoch=1)
 
 
 def seen(at: float, *nodes: str, entries: int = 10, epoch: int = 1, held: tuple[str, ...] = ()) -> Seen:
     members = [MemberStatus(name, "", True, 0) for name in nodes]
     status = msgspec.structs.replace(STATUS, members=members, entries=entries, epoch=epoch)
     views = [LockState("lock:x", node, 1, 0, 1 << 60, 2.5, "n") for node in held]
-    return Seen(at, {"a": status}, {}, Holders(0, views, []))
+    return Seen(at, {"a": status}, {}, Holders(views, []))
 
 
 def test_what_has_changed_is_told_in_words() -> None:
@@ -40,7 +40,7 @@ def test_what_has_changed_is_told_in_words() -> None:
         "a holds x",
     ]
     assert changes(now, now) == []
-    now.holders = Holders(0, [], ["a"])
+    now.holders = Holders([], ["a"])
     assert changes(now, now) == []
     assert changes(seen(1, "a", "c", epoch=2, held=("a",)), now) == [
         "a held x: whether it still does is not known"
@@ -48,14 +48,14 @@ def test_what_has_changed_is_told_in_words() -> None:
 
 
 def test_the_figures_are_of_what_was_seen() -> None:
-    told = report("t", seen(1, "a", entries=10), seen(3, "a", entries=15, held=("a",)))
+    told = displayed("t", seen(1, "a", entries=10), seen(3, "a", entries=15, held=("a",)))
     assert told["rate"] == 2.5
     (row,) = told["holders"]
     assert row["fence"] == str(1 << 60), "text, since it passes 2^53"
     assert (row["age"], row["note"]) == (2.5, "n")
     again = seen(3, "a", entries=1)
     again.statuses["a"] = msgspec.structs.replace(again.statuses["a"], pid=2)
-    assert report("t", seen(1, "a"), again)["rate"] is None, "it was started again and counts anew"
+    assert displayed("t", seen(1, "a"), again)["rate"] is None, "it was started again and counts anew"
 
 
 def test_percentiles_are_values_that_were_measured() -> None:

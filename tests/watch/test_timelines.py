@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -107,13 +108,47 @@ def test_shiviz_reads_its_log(trace: Trace) -> None:
 def test_sequence_diagrams(trace: Trace, format: str, arrow: str, lost: str) -> None:
     lines = export(trace, format).splitlines()
     messages = trace.messages().values()
-    assert sum(arrow in line for line in lines) == sum(message.received is not None for message in messages)
+    between = [line for line in lines if arrow in line and not re.search(r"s(\d+) ?->>? ?s\1\b", line)]
+    assert len(between) == sum(message.received is not None for message in messages)
     assert sum(lost in line for line in lines) == sum(message.lost is not None for message in messages)
     words = [line.split()[0] for line in lines if line.strip()]
     assert words.count("activate") == words.count("deactivate") == 1
     assert words.index("activate") < words.index("deactivate")
     assert words.count("participant") == 3
-    assert not any(";" in line or "#" in line for line in lines)
+
+
+def test_signs_that_mean_something_there_are_written_otherwise() -> None:
+    run = of_script(
+        ["start central nodes=2", '# 50 %; #1 <b> $x$ [[a]] "b" **c** d\\n'], sites=['a"b', "c;d"]
+    )
+    assert "Note over s0: 50 #37;#59; #35;1 #60;b> #36;x#36; [[a]]" in export(run, "mermaid")
+    assert "participant s1 as c#59;d" in export(run, "mermaid")
+    picture = export(run, "plantuml")
+    assert "50 <U+0025>; #1 <U+003C>b> $x$ <U+005B>[a<U+005D>] <U+0022>b<U+0022> <U+002A>*c" in picture
+    assert "d<U+005C>" in picture
+    assert 'participant "a<U+0022>b" as s0' in picture
+
+
+def test_a_bar_ends_with_a_crash_and_with_the_run() -> None:
+    run = of_script(["start central nodes=3", "acquire 1", "settle", "crash 1", "restart 1", "acquire 0"])
+    words = [line.split() for line in export(run, "mermaid").splitlines()]
+    bars = [line for line in words if line[0] in ("activate", "deactivate")]
+    assert bars[:2] == [["activate", "s1"], ["deactivate", "s1"]]
+    assert len([each for each in bars if each[0] == "activate"]) * 2 == len(bars)
+
+
+def assert_nested(events: list[dict[str, Any]]) -> None:
+    """Slices of a thread lie within each other or apart: viewers leave out what overlaps."""
+    for thread in {event["tid"] for event in events if event["ph"] == "X"}:
+        open_until: list[float] = []
+        slices = [
+            (event["ts"], -event["dur"]) for event in events if event["ph"] == "X" and event["tid"] == thread
+        ]
+        for begins, length in sorted(slices):
+            while open_until and open_until[-1] <= begins + 0.001:  # a nanosecond
+                open_until.pop()
+            assert not open_until or begins - length <= open_until[-1] + 0.001
+            open_until.append(begins - length)
 
 
 def test_the_viewers_of_chrome_get_slices_and_flows(trace: Trace) -> None:
@@ -124,6 +159,9 @@ def test_the_viewers_of_chrome_get_slices_and_flows(trace: Trace) -> None:
     ends = {event["id"]: event for event in events if event["ph"] == "f"}
     assert len(starts) == len(ends) == received
     assert all(starts[id]["ts"] < ends[id]["ts"] for id in starts)
+    assert_nested(events)
+    by_thread = {each["tid"]: each["args"]["name"] for each in events if each["name"] == "thread_name"}
+    assert by_thread == {1: "site 0", 2: "site 1", 3: "site 2", 5: "site 1, pauses"}
     assert {"inside", "waiting", "paused", "down"} <= {
         event["name"] for event in events if event.get("cat") == "phase"
     }

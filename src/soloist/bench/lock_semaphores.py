@@ -34,7 +34,7 @@ class Sample(msgspec.Struct, frozen=True):
     jain: float
 
 
-class Row(msgspec.Struct, frozen=True):
+class Measurement(msgspec.Struct, frozen=True):
     """One algorithm: medians of the rounds. Times in microseconds, messages for each entry."""
 
     algorithm: str
@@ -58,7 +58,7 @@ def measure(
     rounds: int = 5,
     progress: Callable[[int, int], None] = lambda done, total: None,
     value: int = VALUE,
-) -> list[Row]:
+) -> list[Measurement]:
     """One row for each algorithm, or for those named and the first."""
     for name in only:
         if name not in ALGORITHMS:
@@ -109,9 +109,9 @@ def _tasks(role: Role, value: int) -> int:
     return 1 if role == "rare" else -(-3 * value // (2 * NODES))
 
 
-def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> Row:
+def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> Measurement:
     pairs = list(zip(samples, first, strict=True))
-    return Row(
+    return Measurement(
         algorithm,
         CATALOGUE[algorithm].prompt,
         median(each.rare_us for each in samples),
@@ -126,7 +126,7 @@ def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> 
     )
 
 
-def table(rows: Sequence[Row]) -> Table:
+def table(rows: Sequence[Measurement]) -> Table:
     figures = (">rare", ">messages", ">contended", ">messages", ">Jain", ">x entries", ">x messages")
     return ("algorithm", "prompt", *figures), [
         (

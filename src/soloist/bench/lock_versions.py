@@ -33,7 +33,7 @@ FIGURES: dict[str, tuple[Callable[[Measurement], float | None], bool]] = {
 """What is compared, and whether less of it is better."""
 
 
-class Rows(msgspec.Struct, frozen=True):
+class Printed(msgspec.Struct, frozen=True):
     """What the benchmark of a tree prints."""
 
     rows: list[Measurement]
@@ -98,7 +98,7 @@ def run(code: Path, systems: Sequence[str], seconds: float) -> list[Measurement]
     environment = {**os.environ, "PYTHONPATH": str(code)}
     done = subprocess.run(command, cwd=code, env=environment, capture_output=True, text=True, check=False)
     try:
-        rows = msgspec.json.decode(done.stdout, type=Rows).rows
+        rows = msgspec.json.decode(done.stdout, type=Printed).rows
     except msgspec.DecodeError:
         said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise SoloistError(f"the benchmark in {code.parent} failed: {said[-1]}") from None

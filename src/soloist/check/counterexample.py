@@ -120,7 +120,7 @@ def _step(model: Model, state: int, action: Action) -> Step:
     local: Local = model.things(state)[action.site]
     message = model.library.messages[action.message] if action.message >= 0 else None
     return Step(
-        command=_command(model, local, action),
+        command=command(model, local, action),
         action=action.event,
         site=action.site,
         sender=action.sender if message else None,
@@ -132,7 +132,7 @@ def _step(model: Model, state: int, action: Action) -> Step:
     )
 
 
-def _command(model: Model, local: Local, action: Action) -> str:
+def command(model: Model, local: Local, action: Action) -> str:
     """A message is named only if it is not the first on its link, and choices only if they are not the first."""
     library = model.library
     words = [action.event, str(action.site)]

@@ -79,6 +79,11 @@ class Space:
         self.targets = self._targets if reduced else self.model.targets
         """From a state to those that follow; several steps may lead to the same one."""
 
+    def __repr__(self) -> str:
+        what = self.setting
+        rounds = ",".join("endless" if each < 0 else str(each) for each in what.rounds)
+        return f"<Space of {what.card.name}, N={what.size.n}, requests {rounds}, channels {what.channels}>"
+
     def normal(self, state: int) -> int:
         return self.clocks.normal(state) if self.clocks else state
 

@@ -24,6 +24,10 @@ COMMANDS = {
     ),
     "advise": ("advise", "Simulate the catalogue in your situation, rank it, and say why."),
     "check": ("check", "Prove an algorithm for a small system, or show the shortest way it fails."),
+    "export": (
+        "export",
+        "Write the graph of a small system: every state and every step, so that others can judge it again.",
+    ),
     "new": (
         "new",
         "Write the file of a new algorithm, which works and has the places to fill marked, and its test.",
@@ -64,6 +68,7 @@ COMMANDS = {
     "leave": ("members", "Let the node that runs here leave its cluster for good, and end."),
     "init": ("members", "Let a stopped node forget its votes: where disks are lost or damaged."),
     "keys": ("keys", "Make a test authority, and a certificate and key for each node; or a secret."),
+    "doctor": ("doctor", "What is installed, what is missing for what, and whether nodes can run here."),
     "bench": ("bench", "Our speed beside that of others, in one run, as ratios."),
 }
 """Each command: the module that it is a function of, and the first sentence of its help, so that a list of commands loads
@@ -115,7 +120,9 @@ def explain(error: Exception) -> int | None:
 
     match error:
         case TyperException():
-            said = error.format_message()
+            from soloist.cli.complaints import in_words
+
+            said = in_words(error)
             return complain(said, 2) if said else 2  # help has been shown, for want of a command
         case UsageError():
             return complain(str(error), 2)

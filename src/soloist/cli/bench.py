@@ -235,14 +235,14 @@ def _print_differences(differences: list[lock_versions.Difference], rounds: int,
     )
 
 
-def _print_choice(rows: list[lock_choice.Row], rounds: int, json: bool) -> None:
+def _print_choice(rows: list[lock_choice.Measurement], rounds: int, json: bool) -> None:
     if json:
         print_json(rows)
         return
     print_table(f"What could be the default lock: medians of {rounds} rounds", *lock_choice.table(rows))
 
 
-def _print_semaphores(rows: list[lock_semaphores.Row], value: int, json: bool) -> None:
+def _print_semaphores(rows: list[lock_semaphores.Measurement], value: int, json: bool) -> None:
     if json:
         print_json(rows)
         return

@@ -13,7 +13,6 @@ from soloist.cli.output import print_json
 from soloist.core import UsageError
 from soloist.durations import duration
 from soloist.net.member.breaks import Broken
-from soloist.net.service.client import break_lock
 
 
 def break_(
@@ -43,7 +42,7 @@ def break_(
         raise UsageError("LOCK is empty")
     seconds = None if timeout is None else duration(timeout, "--timeout")
     _, member = find_member(config, name)
-    found = ask(member, lambda client: break_lock(client, lock, seconds))
+    found = ask(member, lambda client: client.break_lock(lock, seconds))
     print_json(msgspec.to_builtins(found)) if json else print(sentence(found))
 
 

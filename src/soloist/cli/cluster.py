@@ -13,17 +13,20 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import msgspec
 import typer
 
+from soloist.cli import probe
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
 from soloist.core import UsageError
 from soloist.durations import duration
 from soloist.net.arguments import OnHolderLoss, check_loss
+from soloist.net.client import operator
+from soloist.net.client.client import Client
 from soloist.net.errors import LockError
 from soloist.net.link.wire import LockState
 from soloist.net.service import logs, runner
-from soloist.net.service.client import ControlClient, choose
+from soloist.net.service.choice import choose
 from soloist.net.service.config import Config, Member, load
-from soloist.net.service.dialogue import Holders, Status
+from soloist.net.service.dialogue import Status
 
 DEFAULT_CONFIGS = (Path("cluster.toml"), Path("/etc/soloist/cluster.toml"))
 T = TypeVar("T")
@@ -190,18 +193,38 @@ def report(outcome: runner.CommandResult, json: bool) -> None:
         complain(outcome.problem)
 
 
-def status(config: ConfigFile = None, name: NodeName = None, json: Json = False) -> None:
+def status(
+    config: ConfigFile = None,
+    name: NodeName = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Only whether the daemon answers: exit code 0, or 1 and why not.")
+    ] = False,
+    ready: Annotated[
+        bool, typer.Option("--ready", help="Only whether it would let somebody in: 0, or 1 and why not.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Members, whether they are connected, and what this node has done.
+
+    A node is ready when it is a member, has its lease, and is not being
+    stopped. One that is not may still be in order: restart it only if it is not
+    --live, for a majority that is missing comes back no sooner by that.
 
     Examples:
 
         soloist status --config cluster.toml --name a
 
         soloist status --json
+
+        soloist status --name a --ready
     """
     _, member = find_member(config, name)
-    found = ask(member, ControlClient.status)
-    print_json(without_number(found)) if json else print_status(found)
+    if live or ready:
+        if why := probe.tell(ask(member, probe.asked), ready, json):
+            fail(why)
+        return
+    found = ask(member, operator.status)
+    print_json(msgspec.to_builtins(found)) if json else print_status(found)
 
 
 def membership(found: Status) -> str:
@@ -265,7 +288,7 @@ def holders(
         soloist holders nightly --json
     """
     _, member = find_member(config, name)
-    found = ask(member, ControlClient.holders)
+    found = ask(member, operator.holders)
     rows = [row for view in found.views if lock in (None, (row := holder(view))["lock"])]
     if json:
         print_json({"holders": rows, "unreachable": found.unreachable})
@@ -338,11 +361,11 @@ def find_member(config: Path | None, name: str | None) -> tuple[Config, Member]:
     return found, attempt(lambda: choose(found, name))
 
 
-def ask(member: Member, question: Callable[[ControlClient], Awaitable[T]]) -> T:
+def ask(member: Member, question: Callable[[Client], Awaitable[T]]) -> T:
     """One question to a daemon."""
 
     async def talk() -> T:
-        async with ControlClient(member.control, f"soloist (process {os.getpid()})") as client:
+        async with operator.operate(member.control, f"soloist (process {os.getpid()})") as client:
             return await question(client)
 
     return attempt(lambda: asyncio.run(talk()))
@@ -363,10 +386,3 @@ def complain(message: str) -> None:
 def fail(message: str) -> NoReturn:
     complain(message)
     raise typer.Exit(1)
-
-
-def without_number(reply: Status | Holders) -> dict[str, Any]:
-    """A reply without what only the protocol needs."""
-    values: dict[str, Any] = msgspec.to_builtins(reply)
-    del values["number"], values["type"]
-    return values

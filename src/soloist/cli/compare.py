@@ -220,7 +220,7 @@ def print_comparisons(comparisons: list[Comparison]) -> None:
     for (nodes, load), results in situations.items():
         print_situation(f"N={nodes}, {load}", results)
         print()
-        if not results[0].settled:
+        if not results[0].warmed_up:
             print_text(young(results[0]))
             print()
 

@@ -13,11 +13,12 @@ from soloist.cli.cluster import ConfigFile, NodeName, ask, find_member, membersh
 from soloist.cli.output import print_json, print_table
 from soloist.core import UsageError
 from soloist.durations import duration
+from soloist.net.client import operator
+from soloist.net.client.client import Client
 from soloist.net.member.anew import begin_anew
 from soloist.net.member.home import default_directory
 from soloist.net.member.origin import DataDirectory
 from soloist.net.service import logs
-from soloist.net.service.client import ControlClient
 from soloist.net.service.config import load
 from soloist.net.service.dialogue import Status
 
@@ -50,12 +51,12 @@ def members(
         raise UsageError("give --add-voter or --remove-voter, not both: voters change one at a time")
     _, member = find_member(config, name)
 
-    async def talk(client: ControlClient) -> Status:
+    async def talk(client: Client) -> Status:
         if add_voter is not None:
-            await client.change("add", add_voter)
+            await operator.change(client, "add", add_voter)
         if remove_voter is not None:
-            await client.change("remove", remove_voter)
-        return await client.status()
+            await operator.change(client, "remove", remove_voter)
+        return await operator.status(client)
 
     found = ask(member, talk)
     if json:
@@ -148,7 +149,7 @@ def leave(config: ConfigFile = None, name: NodeName = None, json: Json = False) 
         soloist leave --name d
     """
     _, member = find_member(config, name)
-    epoch = ask(member, lambda client: client.change("leave"))
+    epoch = ask(member, lambda client: operator.change(client, "leave"))
     print_json({"node": member.name, "epoch": epoch}) if json else print(f"{member.name} is leaving")
 
 

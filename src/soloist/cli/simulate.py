@@ -139,7 +139,7 @@ def print_result(result: Result) -> None:
         facts["faults"] = ", ".join(f"{count} {kind}" for kind, count in r.faults.items())
     for name, text in facts.items():
         print(f"  {name:<20} {text}")
-    if not r.settled:
+    if not r.warmed_up:
         print()
         print_text(young(r))
 

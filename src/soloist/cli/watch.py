@@ -24,6 +24,7 @@ from soloist.own import is_own
 from soloist.sim import Experiment
 from soloist.sim.faults import faults
 from soloist.watch import Trace
+from soloist.watch.diagrams import MERMAID_MOST
 from soloist.watch.examples import examples, find_example
 from soloist.watch.export import html as page_of
 from soloist.watch.formats import export
@@ -284,7 +285,10 @@ def show(trace: Trace, text: bool, svg: Path | None, html: Path | None, export_a
     if html:
         write_text(html, page_of(trace), "page")
     if export_as:
-        sys.stdout.write(export(trace, export_as))
+        sys.stdout.write(exported := export(trace, export_as))
+        if export_as == "mermaid" and len(exported) > MERMAID_MOST:
+            text_is = f"this diagram has {len(exported):,} characters, and Mermaid draws {MERMAID_MOST:,}"
+            print(f"soloist: {text_is}: see fewer --entries, or allow more (maxTextSize)", file=sys.stderr)
     if text or not (svg or html or export_as):
         width = max(shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH, 40)
         sys.stdout.write(timeline(trace, width))

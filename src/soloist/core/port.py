@@ -23,6 +23,10 @@ class Port:
         self.out = process.out = out or Outbox()
         self.handlers = process.handlers
 
+    def __repr__(self) -> str:
+        process = self.process
+        return f"<Port of site {process.me}, {process.phase.name.lower()}: {type(process).__name__}>"
+
     @property
     def inside(self) -> bool:
         return self.process.phase is INSIDE

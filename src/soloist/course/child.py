@@ -1,4 +1,4 @@
-"""The process that runs a hand-in: `python -m soloist.course.child`, with a job on standard input.
+"""The process that runs a hand-in: `python -m soloist.course.child`, with a brief on standard input.
 
 It answers into a file, so that whatever the hand-in prints is no answer.
 """
@@ -12,7 +12,7 @@ import msgspec
 
 from soloist.children import die_with_parent
 from soloist.course.guard import Guard
-from soloist.course.judging import Job, Judging
+from soloist.course.judging import Brief, Judging
 
 READY = b"\n"
 """Written before the hand-in is loaded: what goes wrong later is the hand-in's doing."""
@@ -20,12 +20,12 @@ READY = b"\n"
 
 def main() -> None:
     die_with_parent()
-    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
-    answer = os.open(job.answer, os.O_WRONLY | os.O_APPEND)
+    brief = msgspec.json.decode(sys.stdin.buffer.read(), type=Brief)
+    answer = os.open(brief.answer, os.O_WRONLY | os.O_APPEND)
     os.write(answer, READY)
-    guard = Guard(job.place)
-    judging = Judging(job, guard)
-    guard.begin(job.seconds, job.memory)
+    guard = Guard(brief.place)
+    judging = Judging(brief, guard)
+    guard.begin(brief.seconds, brief.memory)
     outcomes = judging.run()
     guard.end()
     if os.getpid() == guard.pid:

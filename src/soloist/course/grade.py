@@ -18,8 +18,8 @@ from soloist.children import deaf
 from soloist.core import SoloistError, UsageError
 from soloist.course.child import READY
 from soloist.course.exercise import Exercise
-from soloist.course.judging import Job
-from soloist.course.verdict import FAILED, UNDECIDED, Outcome, Verdict, complete
+from soloist.course.judging import Brief
+from soloist.course.verdict import FAILED, UNDECIDED, Judged, Verdict, complete
 
 LARGEST = 1_000_000
 """Bytes of a hand-in."""
@@ -78,26 +78,26 @@ def _judged(
     exercise: Exercise,
     settings: Settings,
     stopped: Callable[[], bool],
-) -> list[Outcome]:
+) -> list[Judged]:
     with TemporaryDirectory(prefix="soloist-grade-") as folder:
         answer, errors = Path(folder) / "answer", Path(folder) / "errors"
         answer.touch()
-        job = Job(
+        brief = Brief(
             exercise, name, str(path), text, settings.seconds, settings.memory, settings.page, str(answer)
         )
         with errors.open("wb") as sink:
-            code = _run(msgspec.json.encode(job), folder, sink.fileno(), settings.seconds, stopped)
+            code = _run(msgspec.json.encode(brief), folder, sink.fileno(), settings.seconds, stopped)
         told = answer.read_bytes()
         if not told.startswith(READY):
             last = errors.read_text(errors="replace").strip().splitlines()[-1:]
             raise SoloistError(f"{name} could not be graded: {' '.join(last) or 'its process did not start'}")
     try:
-        return msgspec.json.decode(told.removeprefix(READY), type=list[Outcome])
+        return msgspec.json.decode(told.removeprefix(READY), type=list[Judged])
     except msgspec.DecodeError:
         return [_without_answer(code, settings)]
 
 
-def _run(job: bytes, folder: str, errors: int, seconds: float, stopped: Callable[[], bool]) -> int | None:
+def _run(brief: bytes, folder: str, errors: int, seconds: float, stopped: Callable[[], bool]) -> int | None:
     """The exit code; None where it had to be killed."""
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     process: subprocess.Popen[bytes] | None = None
@@ -114,7 +114,7 @@ def _run(job: bytes, folder: str, errors: int, seconds: float, stopped: Callable
             )
         assert process.stdin
         with suppress(BrokenPipeError):  # it has ended already; its answer tells
-            process.stdin.write(job)
+            process.stdin.write(brief)
             process.stdin.close()
         until = monotonic() + seconds + GRACE
         while monotonic() < until and not stopped():
@@ -147,16 +147,16 @@ def _kill_all(process: subprocess.Popen[bytes]) -> None:
         process.kill()
 
 
-def _without_answer(code: int | None, settings: Settings) -> Outcome:
+def _without_answer(code: int | None, settings: Settings) -> Judged:
     if code is None:
         said = f"did not end after {settings.seconds:g} s, and had to be killed; is there a loop that catches every error?"
-        return Outcome("", FAILED, "time", said)
+        return Judged("", FAILED, "time", said)
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
         if name in ("SIGXCPU", "SIGKILL"):
             said = f"was killed ({name}) without an answer: by a limit of this machine, or by itself"
-            return Outcome("", UNDECIDED, "killed", said)
-        return Outcome("", FAILED, "killed", f"its process died ({name}); is there more than plain Python?")
-    return Outcome(
+            return Judged("", UNDECIDED, "killed", said)
+        return Judged("", FAILED, "killed", f"its process died ({name}); is there more than plain Python?")
+    return Judged(
         "", FAILED, "exit", f"its process ended (exit code {code}) before it was judged; leave out os._exit"
     )

@@ -14,7 +14,7 @@ from soloist.check import Limits, Report, advice, check, mistakes
 from soloist.core import PropertyViolated, SoloistError, UsageError
 from soloist.course.exercise import Exercise, Fairness, Messages, Orders
 from soloist.course.guard import Guard, TimeUp
-from soloist.course.verdict import FAILED, PASSED, THE_FILE, UNDECIDED, Outcome
+from soloist.course.verdict import FAILED, PASSED, THE_FILE, UNDECIDED, Judged
 from soloist.sim import Experiment, Result, Saturated, Thinking, simulate
 from soloist.sim.links import Network, Uniform
 
@@ -26,7 +26,7 @@ NAMES = ("Card", "Formula")
 """What a hand-in may import of `soloist.algorithms`."""
 
 
-class Job(msgspec.Struct, frozen=True):
+class Brief(msgspec.Struct, frozen=True):
     """All that the process which judges has to know."""
 
     exercise: Exercise
@@ -44,17 +44,17 @@ class Wrong(Exception):
     """A hand-in is not worth a search."""
 
     def __init__(self, property: str, said: str, *advice: str) -> None:
-        self.outcome = Outcome("", FAILED, property, said, advice)
+        self.outcome = Judged("", FAILED, property, said, advice)
 
 
 class Judging:
     """One hand-in under way: what was found so far stays, whatever comes next."""
 
-    def __init__(self, job: Job, guard: Guard) -> None:
-        self.job, self.guard = job, guard
-        self.outcomes: list[Outcome] = []
+    def __init__(self, brief: Brief, guard: Guard) -> None:
+        self.brief, self.guard = brief, guard
+        self.outcomes: list[Judged] = []
 
-    def run(self) -> list[Outcome]:
+    def run(self) -> list[Judged]:
         try:
             self._run()
         except Wrong as wrong:
@@ -63,23 +63,23 @@ class Judging:
             self.outcomes.append(self._late(late))
         except SystemExit as error:
             said = f"{self._where(error)}ends the program; leave out sys.exit: a step ends, and the algorithm goes on"
-            self.outcomes.append(Outcome("", FAILED, "exit", said))
+            self.outcomes.append(Judged("", FAILED, "exit", said))
         except MemoryError as error:
             self.outcomes.append(self._full(error))
         except SoloistError as error:
-            self.outcomes.append(Outcome("", FAILED, "error", self._short(str(error))))
+            self.outcomes.append(Judged("", FAILED, "error", self._short(str(error))))
         except BaseException as error:
             said = f"{self._where(error)}{type(error).__name__}: {error}"
-            self.outcomes.append(Outcome("", FAILED, "error", said))
+            self.outcomes.append(Judged("", FAILED, "error", said))
         if self.guard.forbidden and all(each.verdict == PASSED for each in self.outcomes):
-            self.outcomes[-1] = Outcome("", FAILED, "outside", self.guard.forbidden)
+            self.outcomes[-1] = Judged("", FAILED, "outside", self.guard.forbidden)
         return self.outcomes
 
     def _run(self) -> None:
         card = self._card()
-        self.outcomes.append(Outcome(THE_FILE, PASSED))
-        _own.loaded[card.name] = (self.job.name, card)
-        for each in self.job.exercise.checks:
+        self.outcomes.append(Judged(THE_FILE, PASSED))
+        _own.loaded[card.name] = (self.brief.name, card)
+        for each in self.brief.exercise.checks:
             outcome = (
                 self._orders(card, each) if isinstance(each, Orders) else self._measured(card.name, each)
             )
@@ -90,10 +90,10 @@ class Judging:
     # The file.
 
     def _card(self) -> Card:
-        job = self.job
+        brief = self.brief
         self._look_at_imports()
         try:
-            module = own.from_text(f"own_exercise{job.exercise.number}", Path(job.place), job.text)
+            module = own.from_text(f"own_exercise{brief.exercise.number}", Path(brief.place), brief.text)
         except UsageError as error:
             if self.guard.forbidden:
                 raise Wrong("outside", self.guard.forbidden) from None
@@ -103,11 +103,11 @@ class Judging:
         found = module.CARD
         if not isinstance(found, Card):
             raise Wrong("error", f"CARD is a {type(found).__name__}; keep the end of the start file")
-        card = job.exercise.held(found)
+        card = brief.exercise.held(found)
         try:
-            _own.checked(card, job.name, ())
+            _own.checked(card, brief.name, ())
         except UsageError as error:
-            raise Wrong("error", str(error).removeprefix(f"{job.name}: ")) from None
+            raise Wrong("error", str(error).removeprefix(f"{brief.name}: ")) from None
         if wrong := mistakes(card):
             first, *rest = (f"line {each.line}: {each.text}" for each in wrong)
             raise Wrong("mistake", first, *rest)
@@ -116,7 +116,7 @@ class Judging:
     def _look_at_imports(self) -> None:
         """An answer that takes the algorithm from the catalogue is none."""
         try:
-            tree = ast.parse(self.job.text)
+            tree = ast.parse(self.brief.text)
         except (SyntaxError, ValueError, RecursionError):
             return  # loading it says more
         for node in ast.walk(tree):
@@ -136,7 +136,7 @@ class Judging:
 
     # Searches.
 
-    def _orders(self, card: Card, each: Orders) -> Outcome:
+    def _orders(self, card: Card, each: Orders) -> Judged:
         report = check(
             card,
             nodes=each.nodes,
@@ -144,34 +144,34 @@ class Judging:
             k=each.k,
             channels=each.channels,
             properties=each.properties,
-            limits=Limits(states=STATES, seconds=self.job.seconds, memory=self.job.memory),
+            limits=Limits(states=STATES, seconds=self.brief.seconds, memory=self.brief.memory),
             endless_states=STATES,
         )
         if report.verdict == "holds":
-            return Outcome("", PASSED)
+            return Judged("", PASSED)
         if report.verdict != "violated":
-            hint = self.job.exercise.hints.get(TOO_LARGE, "")
+            hint = self.brief.exercise.hints.get(TOO_LARGE, "")
             said = f"{report.reason}; do variables or messages grow without end?"
-            return Outcome("", UNDECIDED, TOO_LARGE, said, (hint,) if hint else ())
+            return Judged("", UNDECIDED, TOO_LARGE, said, (hint,) if hint else ())
         if "MemoryError" in report.reason:
             return self._full(None)
         return self._broken(report, card)
 
-    def _broken(self, report: Report, card: Card) -> Outcome:
+    def _broken(self, report: Report, card: Card) -> Judged:
         name = report.property or ""
-        said = (advice(report), self.job.exercise.hints.get(name, ""))
+        said = (advice(report), self.brief.exercise.hints.get(name, ""))
         lines = []
         for number, step in enumerate(report.trace, start=1):
             if report.loop is not None and number - 1 == report.loop:
                 lines.append("from here again and again:")
             lines += [f"{number:>3}  {step.command}", *(f"       {event}" for event in step.events)]
-        page = _page(report, card) if self.job.page and report.trace else ""
+        page = _page(report, card) if self.brief.page and report.trace else ""
         tips = tuple(filter(None, said))
-        return Outcome("", FAILED, name, report.reason, tips, tuple(lines), len(report.trace), page)
+        return Judged("", FAILED, name, report.reason, tips, tuple(lines), len(report.trace), page)
 
     # Simulations.
 
-    def _measured(self, name: str, each: Messages | Fairness) -> Outcome:
+    def _measured(self, name: str, each: Messages | Fairness) -> Judged:
         light = isinstance(each, Messages) and each.rate is not None
         try:
             result = simulate(
@@ -181,7 +181,7 @@ class Judging:
                     each.k,
                     workload=Thinking(each.rate) if light else Saturated(),  # type: ignore[union-attr, arg-type]
                     network=Network(
-                        Uniform(0.0005, 0.0015), fifo=self.job.exercise.promise.channels == "fifo"
+                        Uniform(0.0005, 0.0015), fifo=self.brief.exercise.promise.channels == "fifo"
                     ),
                     entries=ENTRIES,
                 )
@@ -190,51 +190,51 @@ class Judging:
             return self._failed(error.property, f"in a simulation of {each.nodes} sites {error}")
         return self._cost(result, each) if isinstance(each, Messages) else self._fairness(result, each.bypass)
 
-    def _cost(self, result: Result, each: Messages) -> Outcome:
+    def _cost(self, result: Result, each: Messages) -> Judged:
         mean = result.messages_per_entry.mean
         if mean <= each.at_most * (1 + 1e-9):
-            return Outcome("", PASSED)
+            return Judged("", PASSED)
         kinds = " + ".join(f"{count:.2f} {kind}" for kind, count in result.by_kind.items())
         said = f"an entry costs {mean:.2f} messages, at most {each.at_most:g} are needed: {kinds}"
         return self._failed("messages", said, "Which of these can be left out, or be sent to fewer?")
 
-    def _fairness(self, result: Result, most: int) -> Outcome:
+    def _fairness(self, result: Result, most: int) -> Judged:
         found = result.fairness.max_bypass
         if found <= most:
-            return Outcome("", PASSED)
+            return Judged("", PASSED)
         said = f"somebody was passed {found} times by others that asked later; {most} times is enough"
         return self._failed("fairness", said, "In which order are those that wait served?")
 
-    def _failed(self, property: str, said: str, *tips: str) -> Outcome:
-        hint = self.job.exercise.hints.get(property, "")
-        return Outcome("", FAILED, property, said, (*tips, hint) if hint else tips)
+    def _failed(self, property: str, said: str, *tips: str) -> Judged:
+        hint = self.brief.exercise.hints.get(property, "")
+        return Judged("", FAILED, property, said, (*tips, hint) if hint else tips)
 
     # Limits.
 
-    def _late(self, late: TimeUp) -> Outcome:
-        limit = f"{self.job.seconds:g} s"
+    def _late(self, late: TimeUp) -> Judged:
+        limit = f"{self.brief.seconds:g} s"
         if late.line:
             said = f"line {late.line}: still at work after {limit}; does this step end? It must not wait or loop for ever"
-            return Outcome("", FAILED, "time", said)
-        return Outcome("", UNDECIDED, "time", f"not finished after {limit} (--seconds gives it more)")
+            return Judged("", FAILED, "time", said)
+        return Judged("", UNDECIDED, "time", f"not finished after {limit} (--seconds gives it more)")
 
-    def _full(self, error: BaseException | None) -> Outcome:
+    def _full(self, error: BaseException | None) -> Judged:
         where = self._where(error) if error else "a step "
         if not where:
-            return Outcome(
-                "", UNDECIDED, "memory", f"the checks need more than {self.job.memory} MiB (--memory)"
+            return Judged(
+                "", UNDECIDED, "memory", f"the checks need more than {self.brief.memory} MiB (--memory)"
             )
-        said = f"{where}takes more than {self.job.memory} MiB of memory; the variables of a site should stay small"
-        return Outcome("", FAILED, "memory", said)
+        said = f"{where}takes more than {self.brief.memory} MiB of memory; the variables of a site should stay small"
+        return Judged("", FAILED, "memory", said)
 
     def _where(self, error: BaseException) -> str:
         """The line of the hand-in where an error comes from, if it does."""
-        lines = [each.lineno for each in extract_tb(error.__traceback__) if each.filename == self.job.place]
+        lines = [each.lineno for each in extract_tb(error.__traceback__) if each.filename == self.brief.place]
         return f"line {lines[-1]}: " if lines else ""
 
     def _short(self, text: str) -> str:
         """Without the directories of whoever grades."""
-        return text.replace(self.job.place, self.job.name)
+        return text.replace(self.brief.place, self.brief.name)
 
 
 def _is_allowed(module: str, name: str) -> bool:

@@ -19,7 +19,7 @@ iframe{width:100%;height:80vh;border:1px solid #999} .failed{color:#B00020} .pas
 """
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Judged(msgspec.Struct, frozen=True):
     """One check of a hand-in."""
 
     check: str
@@ -43,7 +43,7 @@ class Verdict(msgspec.Struct, frozen=True):
     hand_in: str
     exercise: int
     title: str
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Judged, ...]
 
     @property
     def verdict(self) -> str:
@@ -56,7 +56,7 @@ class Verdict(msgspec.Struct, frozen=True):
         return sum(outcome.verdict == PASSED for outcome in self.outcomes)
 
     @property
-    def worst(self) -> Outcome | None:
+    def worst(self) -> Judged | None:
         """The first that was not passed."""
         return next((each for each in self.outcomes if each.verdict != PASSED), None)
 
@@ -64,13 +64,13 @@ class Verdict(msgspec.Struct, frozen=True):
         return {PASSED: 0, FAILED: 1}.get(self.verdict, 3)
 
 
-def complete(hand_in: str, exercise: Exercise, outcomes: list[Outcome]) -> Verdict:
+def complete(hand_in: str, exercise: Exercise, outcomes: list[Judged]) -> Verdict:
     """With what was not tried, in the order of the checks."""
     first = len(exercise.checks) - exercise.hidden
     names = [THE_FILE]
     names += [check.words() + (" (hidden)" if n >= first else "") for n, check in enumerate(exercise.checks)]
     done = [msgspec.structs.replace(each, check=name) for each, name in zip(outcomes, names, strict=False)]
-    left = [Outcome(name, NOT_TRIED) for name in names[len(done) :]]
+    left = [Judged(name, NOT_TRIED) for name in names[len(done) :]]
     return Verdict(hand_in, exercise.number, exercise.title, (*done, *left))
 
 
@@ -94,7 +94,7 @@ def _title(verdict: Verdict) -> str:
     return f"{verdict.hand_in}, exercise {verdict.exercise}, {verdict.title}: {verdict.verdict.upper()}"
 
 
-def _steps(outcome: Outcome) -> str:
+def _steps(outcome: Judged) -> str:
     return f"{outcome.steps} {'step' if outcome.steps == 1 else 'steps'}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from soloist.net.errors import (
@@ -15,26 +16,33 @@ from soloist.net.errors import (
     WouldDeadlock,
 )
 from soloist.net.guard import FenceGuard, StaleFence
+from soloist.net.leader import Leader
 from soloist.net.link.security import TLS
 from soloist.net.link.transport import MemoryHub
-from soloist.net.lock import Hold, Lock, Locks, RLock, Semaphore
+from soloist.net.lock import Hold, Lock, RLock, Semaphore
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.node import Inspection, Node
 from soloist.net.protocols import AsyncLockLike, HoldLike, LockLike
+from soloist.net.several import Locks
 
 if TYPE_CHECKING:
-    from soloist.net.sync import SyncHold, SyncLock, SyncLocks, SyncNode
+    from soloist.net.client.client import Client
+    from soloist.net.client.connect import connect, connect_sync
+    from soloist.net.client.sync import SyncClient
+    from soloist.net.sync import SyncHold, SyncLeader, SyncLock, SyncLocks, SyncNode
 
 __all__ = [
     "TLS",
     "AcquireTimeout",
     "AsyncLockLike",
+    "Client",
     "ConfigMismatch",
     "Etcd",
     "FenceGuard",
     "Hold",
     "HoldLike",
     "Inspection",
+    "Leader",
     "Lock",
     "LockError",
     "LockLike",
@@ -48,21 +56,36 @@ __all__ = [
     "RLock",
     "Semaphore",
     "StaleFence",
+    "SyncClient",
     "SyncHold",
+    "SyncLeader",
     "SyncLock",
     "SyncLocks",
     "SyncNode",
     "WouldDeadlock",
+    "connect",
+    "connect_sync",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """What threads use is loaded when somebody wants it: a program of asyncio starts sooner."""
-    if not (name in __all__ and name.startswith("Sync")):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from soloist.net import sync
+_LATER = {
+    "Client": "client.client",
+    "SyncClient": "client.sync",
+    "SyncHold": "sync",
+    "SyncLeader": "sync",
+    "SyncLock": "sync",
+    "SyncLocks": "sync",
+    "SyncNode": "sync",
+    "connect": "client.connect",
+    "connect_sync": "client.connect",
+}
 
-    value = globals()[name] = getattr(sync, name)
+
+def __getattr__(name: str) -> Any:
+    """What clients and threads use is loaded when somebody wants it: a node of asyncio starts sooner."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
     return value
 
 

@@ -22,6 +22,11 @@ class FenceGuard:
         self._highest: dict[str, int] = {}
         self._mutex = threading.Lock()
 
+    def __repr__(self) -> str:
+        with self._mutex:
+            seen = ", ".join(f"{name!r} {fence}" for name, fence in self._highest.items())
+        return f"<FenceGuard: {seen or 'nothing seen yet'}>"
+
     def check(self, name: str, fence: int) -> None:
         """Accept this fence, or raise `StaleFence` if a higher one has been accepted."""
         with self._mutex:

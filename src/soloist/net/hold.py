@@ -161,6 +161,8 @@ class Hold:
         if node.forked:
             node.check_process()
         if self.released or self._why:
+            if node.board is None and not self.released:
+                node.let_go(self)
             return
         if self._limit:
             self._limit.cancel()

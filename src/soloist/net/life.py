@@ -12,10 +12,13 @@ from soloist.net.errors import NodeClosed
 class Life:
     """Started in one loop, closed once, and never of use in the child of a fork."""
 
+    what = "node"
+    """In words to users."""
     loop: asyncio.AbstractEventLoop
     """Once it is started."""
     thread: int
     """The thread of that loop."""
+    for_threads = "SyncNode"
     started = False
     closed = False
     forked = False
@@ -39,21 +42,25 @@ class Life:
     def check_usable(self) -> None:
         """Raise if this node is no longer, or is in the child of a fork, where its connections are not."""
         if self.closed:
-            raise NodeClosed(f"node {self.name!r} is closed")
+            raise NodeClosed(f"{self.what} {self.name!r} is closed")
         self.check_process()
         if not self.started:
-            raise NodeClosed(f"node {self.name!r} has not been started; use it with `async with`")
+            raise NodeClosed(f"{self.what} {self.name!r} has not been started; use it with `async with`")
 
     def check_process(self) -> None:
         if self.forked:
-            raise NodeClosed(f"node {self.name!r} belongs to the parent of this process; make a new one here")
+            raise NodeClosed(
+                f"{self.what} {self.name!r} belongs to the parent of this process; make a new one here"
+            )
 
     def check_loop(self) -> None:
         """Raise unless the loop that runs is that of this node. There is one thread for it, and no other."""
         self.check_process()
         if self.loop.is_closed():
-            raise NodeClosed(f"the event loop of node {self.name!r} is closed; start a new node in this one")
+            raise NodeClosed(
+                f"the event loop of {self.what} {self.name!r} is closed; start a new {self.what} in this one"
+            )
         if asyncio.get_running_loop() is not self.loop:
             raise UsageError(
-                f"node {self.name!r} belongs to another event loop; use it there (for threads there is SyncNode)"
+                f"{self.what} {self.name!r} belongs to another event loop; use it there (for threads there is {self.for_threads})"
             )

@@ -23,14 +23,16 @@ from soloist.net.bodies import Bodies, Place
 from soloist.net.engine.summons import Summons
 from soloist.net.engine.ticket import Ticket
 from soloist.net.engine.withheld import words
-from soloist.net.errors import AcquireTimeout, LockLost, NotOwned, WouldDeadlock
+from soloist.net.errors import AcquireTimeout, NotOwned, WouldDeadlock
 from soloist.net.hold import OWNER, Hold, owner
 from soloist.net.registered import check_registers
+from soloist.net.said import of_lock
 from soloist.net.telemetry.observer import watched
 from soloist.net.trying import tried, worth_a_try
 
 if TYPE_CHECKING:
-    from soloist.net.node import Node
+    from soloist.net.engine.switchboard import Switchboard
+    from soloist.net.home import Home
 
 OnLost = Literal["cancel", "flag"]
 P = ParamSpec("P")
@@ -45,10 +47,11 @@ class Lock:
 
     kind = "lock"
     permits = 1
+    __repr__ = of_lock
 
     def __init__(
         self,
-        node: Node,
+        node: Home,
         name: str,
         *,
         timeout: float | None = None,
@@ -112,25 +115,27 @@ class Lock:
             node.check_usable()
         hold = Hold(self)
         if name in node.holds and self.capacity == 1 and node.table.held_by(name, hold.key[1]):
-            raise WouldDeadlock(
-                f"this task holds {self.name!r} already and would wait for itself; rlock() allows that",
-                name=self.name,
-            )
-        if timeout == 0 and (node.table.inside(name) + self.permits > self.capacity or not worth_a_try(self)):
+            raise _would_deadlock(self.name)
+        board = node.board
+        if board is None:  # a node elsewhere deals with it
+            return hold.begins(await node.obtain(self, timeout))
+        if timeout == 0 and (
+            board.table.inside(name) + self.permits > self.capacity or not worth_a_try(self)
+        ):
             await asyncio.sleep(0)  # who tries again and again must not keep the holder from leaving
             raise self._timed_out(0)
-        instance, turns = node.instances.get(name), node.turns
+        instance, turns = board.instances.get(name), board.turns
         if turns.entered >= turns.due or (
             instance and instance.unheard > instance.locality and turns.deaf(instance)
         ):
             await turns.listen()
             node.check_usable()
         ticket = None
-        if self.permits == 1 and not node.outgoing.behind:
+        if self.permits == 1 and not board.outgoing.behind:
             ticket = Ticket()
             if self.delay is not None:
                 ticket.delay = self.delay
-            node.request(name, self.capacity, ticket)
+            board.request(name, self.capacity, ticket)
             if ticket.fence:  # it was here, and free: nothing that waiting needs is made
                 return hold.begins([ticket])
             if timeout is None:
@@ -145,7 +150,7 @@ class Lock:
 
     async def _room(self) -> None:
         """Wait while a peer is far behind."""
-        await self.node.outgoing.room()
+        await _board(self).outgoing.room()
         self.node.check_usable()
 
     async def tickets(self, ticket: Ticket | None) -> list[Ticket]:
@@ -156,7 +161,7 @@ class Lock:
     def _request(self) -> Ticket:
         ticket = Ticket()
         ticket.delay = self.delay
-        self.node.request(self.instance_name, self.capacity, ticket)
+        _board(self).request(self.instance_name, self.capacity, ticket)
         return ticket
 
     async def _wait(self, ticket: Ticket) -> Ticket:
@@ -177,7 +182,7 @@ class Lock:
         if ticket.fence:
             self.node.release(self.instance_name, ticket)
         else:
-            self.node.withdraw(self.instance_name, ticket)
+            _board(self).withdraw(self.instance_name, ticket)
 
     def _timed_out(self, timeout: float | None) -> AcquireTimeout:
         lost = self.node.table.withheld.get(self.instance_name, [])
@@ -254,7 +259,7 @@ class Semaphore(Lock):
 
     def __init__(
         self,
-        node: Node,
+        node: Home,
         name: str,
         value: int,
         *,
@@ -281,14 +286,14 @@ class Semaphore(Lock):
             raise UsageError(f"a semaphore's value must be at least 1, not {value}")
         if value > node.table.most_permits:
             raise UsageError(
-                f"a semaphore's value is at most {node.table.most_permits} among {len(node.members)} nodes, not {value}: "
+                f"a semaphore's value is at most {node.table.most_permits} among {len(node.table.names)} nodes, not {value}: "
                 "each permit is a site at every node"
             )
         if not 1 <= permits <= value:
             raise UsageError(f"permits must be from 1 to the semaphore's value ({value}), not {permits}")
-        if permits > 1 and not node.table.cards[1].prompt:
+        if permits > 1 and not node.table.prompt:
             raise UsageError(
-                f"permits={permits}: with {node.table.cards[1].name} the second may wait for the first to be given "
+                f"permits={permits}: with {node.table.several} the second may wait for the first to be given "
                 f"back; use {' or '.join(prompt())} for that"
             )
         self.capacity = value
@@ -324,66 +329,17 @@ class Collector(Lock):
     kind = "permits"
 
 
-class Locks:
-    """Several locks, all or none, in one fixed order."""
+def _board(lock: Lock) -> Switchboard:
+    """Of the node to which it belongs; a lock of a client has none, and asks elsewhere."""
+    board = lock.node.board
+    assert board is not None
+    return board
 
-    def __init__(self, locks: list[Lock], timeout: float | None) -> None:
-        if not locks:
-            raise UsageError("locks() needs at least one name")
-        self.locks, self.timeout = locks, check_timeout(timeout)
-        self.name = ", ".join(lock.name for lock in locks)
-        self._bodies: Bodies[dict[str, Hold]] = Bodies(self.name)
 
-    async def take(self) -> dict[str, Hold]:
-        """All of them, or `AcquireTimeout`, which names the one that did not come."""
-        holds: dict[str, Hold] = {}
-        try:
-            async with asyncio.timeout(self.timeout or None):
-                for lock in self.locks:
-                    holds[lock.name] = await lock.acquire_or_raise(0 if self.timeout == 0 else None)
-        except BaseException as error:
-            for hold in reversed(holds.values()):
-                hold.release_now()
-            if isinstance(error, TimeoutError):
-                raise self._timed_out(lock) from None
-            raise
-        return holds
-
-    def _timed_out(self, missing: Lock) -> AcquireTimeout:
-        if len(self.locks) == 1:
-            return missing._timed_out(self.timeout)
-        return AcquireTimeout(
-            f"{self.name} were wanted: {missing._timed_out(self.timeout)}", name=missing.name
-        )
-
-    def __aenter__(self) -> Coroutine[Any, Any, dict[str, Hold]]:
-        frame = sys._getframe(1)
-        return self._enter((id(frame), frame.f_code))
-
-    async def _enter(self, place: Place) -> dict[str, Hold]:
-        holds = await self.take()
-        self._bodies.enter((place, owner(), holds))
-        for hold in holds.values():
-            hold.enter_body()
-        return holds
-
-    def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: Any
-    ) -> Coroutine[Any, Any, None]:
-        frame = sys._getframe(1)
-        return self._leave((id(frame), frame.f_code), error)
-
-    async def _leave(self, place: Place, error: BaseException | None) -> None:
-        body = self._bodies.find(place, owner)
-        self._bodies.left(body)
-        ending = error
-        for hold in reversed(body[2].values()):
-            try:
-                hold.leave_body(ending)
-            except LockLost as lost:
-                ending = lost
-        if ending is not error and ending:
-            raise ending
+def _would_deadlock(name: str) -> WouldDeadlock:
+    return WouldDeadlock(
+        f"this task holds {name!r} already and would wait for itself; rlock() allows that", name=name
+    )
 
 
 def _by_name(kind: type[Lock], node: str, name: str, settings: dict[str, Any]) -> Lock:
@@ -393,4 +349,4 @@ def _by_name(kind: type[Lock], node: str, name: str, settings: dict[str, Any]) -
     return kind(local_node(node), name, **settings)
 
 
-__all__ = ["OWNER", "Collector", "Hold", "Lock", "Locks", "OnLost", "RLock", "Semaphore", "owner", "prompt"]
+__all__ = ["OWNER", "Collector", "Hold", "Lock", "OnLost", "RLock", "Semaphore", "owner", "prompt"]

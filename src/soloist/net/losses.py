@@ -35,7 +35,7 @@ def abandon(hold: Hold, why: str) -> None:
 
 def _lose(hold: Hold, why: str) -> None:
     for fence in hold.fences:
-        hold.node.board.lose(hold.key[0], fence, why)
+        hold.node.lose(hold.key[0], fence, why)
 
 
 class Limit:

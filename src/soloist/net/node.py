@@ -21,22 +21,25 @@ import msgspec
 
 from soloist.core import UsageError
 from soloist.net import registry
+from soloist.net.arguments import check_name, check_timeout
 from soloist.net.cards import chosen, introduction
 from soloist.net.engine.inquiry import Inspection
 from soloist.net.engine.outgoing import Stats
 from soloist.net.engine.switchboard import Switchboard
-from soloist.net.engine.ticket import FENCE_BITS
+from soloist.net.engine.ticket import FENCE_BITS, Ticket
 from soloist.net.errors import NodeClosed
 from soloist.net.life import Life
 from soloist.net.link.security import TLS
 from soloist.net.link.tcp import TcpTransport
 from soloist.net.link.transport import MemoryTransport, Transport
+from soloist.net.lock import Hold, Lock
 from soloist.net.maker import LockMaker
 from soloist.net.member.beginning import Beginning
+from soloist.net.member.breaks import Broken
 from soloist.net.member.company import Asked, company, wanted_lease
 from soloist.net.member.engines import Endpoints, engine
 from soloist.net.member.home import default_directory
-from soloist.net.member.origin import DataDirectory, by_clock, epoch_of
+from soloist.net.member.origin import DataDirectory, by_clock
 from soloist.net.seen import Seen
 
 log = logging.getLogger("soloist.net")
@@ -100,14 +103,15 @@ class Node(Life, LockMaker, Seen):
         )
         self.board = board = Switchboard(name, told.members, cards, locality, self.transport)
         self.request, self.withdraw, self.release = board.request, board.withdraw, board.release
+        self.lose = board.lose
         self.table, self.turns = board.table, board.turns
         self.outgoing, self.inquiry = board.outgoing, board.inquiry
         self.instances, self.asleep, self.holds = self.table.instances, self.table.asleep, self.table.holds
         self.observers, self.stats = self.table.observers, self.outgoing.stats
         who = introduction(cluster, name, told.addresses, cards, (bool(algorithm), bool(semaphore_algorithm)))
-        self._membership = partial(begin, terms, told, board, self.transport) if terms else None
+        self._membership = partial(begin, terms, told, board, self.transport)
         self._sentinel = sentinel
-        self.beginning = board.lobby = Beginning(who, self.outgoing.say, self._begin)
+        self.beginning = board.lobby = Beginning(who, self.outgoing.say, lambda origin: None)
         self._reminder: asyncio.TimerHandle | None = None
         registry.guard(self)
 
@@ -117,6 +121,12 @@ class Node(Life, LockMaker, Seen):
         Then nobody takes the end of this process for a proof that nothing is held here any more.
         """
         self.beginning.who = msgspec.structs.replace(self.beginning.who, serves=True)
+
+    async def obtain(self, lock: Lock, timeout: float | None) -> list[Ticket]:
+        raise NotImplementedError("a node deals with requests itself")
+
+    def let_go(self, hold: Hold) -> None:
+        """A node passes on at once what is lost."""
 
     def descriptors(self) -> list[int]:
         """The files that belong to this node alone."""
@@ -128,6 +138,22 @@ class Node(Life, LockMaker, Seen):
         if self._data:
             self._data.source = str(path)
 
+    async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
+        """Take the lock, or the semaphore, of that name from whoever holds it, everywhere; whoever waits goes on.
+
+        It is agreed upon: when this returns, nobody has a good hold of it from before. Who did gets `LockLost`; a node that
+        does not answer is waited for as long as its lease lasts. Needs a lease.
+        """
+        self._home.check_usable()
+        self.check_loop()
+        name, timeout = check_name(name), check_timeout(timeout)
+        if self.beginning.breaks is None:
+            raise UsageError(
+                f"{name!r} cannot be broken: without a lease nobody can make sure that its holder no longer has it; "
+                "give the nodes a lease, or restart them all"
+            )
+        return await self.beginning.breaks.ask(name, timeout)
+
     # Life.
 
     async def start(self) -> Self:
@@ -138,33 +164,20 @@ class Node(Life, LockMaker, Seen):
             self._data.incarnation = self.beginning.who.incarnation
         above = max(by_clock(), self._data.open() if self._data else 0)
         try:
-            if self._membership:
-                self.beginning = self.board.lobby = self._membership(
-                    self.beginning.who, self._sentinel, self._data
-                )
+            self.beginning = self.board.lobby = self._membership(
+                self.beginning.who, self._sentinel, self._data
+            )
             self.beginning.begin_above(above)
             await self.transport.start(self.board.receive, self.beginning)
         except BaseException:
             self.beginning.close()
-            self._close_data()
+            self.forsake()
             raise
         self.usable = not self.closed
         registry.enter(self)
         self.beginning.start()
         self._reminder = self.loop.call_later(REMIND_SECONDS, self._remind)
         return self
-
-    def _begin(self, origin: int) -> None:
-        """All members have met: from now on there are locks."""
-        beginning = self.beginning
-        try:
-            if self._data:
-                self._data.store(epoch_of(origin))
-        except OSError as error:
-            beginning.failure = f"data_dir cannot be written: {error.strerror}"
-            log.error("%s: %s", self.name, beginning.why())
-            return
-        self.board.activate(beginning.newborn(), *beginning.end())
 
     def _remind(self) -> None:
         if self.usable and not self.beginning.open and (why := self.beginning.why()):
@@ -185,7 +198,7 @@ class Node(Life, LockMaker, Seen):
             await self.beginning.leave()
             await self.transport.close()
         if not self.forked:
-            self._close_data()
+            self.forsake()
 
     def _end(self) -> None:
         for hold in [hold for holds in self.holds.values() for hold in holds]:
@@ -196,7 +209,8 @@ class Node(Life, LockMaker, Seen):
         if self._reminder:
             self._reminder.cancel()
 
-    def _close_data(self) -> None:
+    def forsake(self) -> None:
+        """Let go of the data directory: another process may have it."""
         if self._data:
             self._data.close()
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from soloist.core import UsageError
 
 if TYPE_CHECKING:
-    from soloist.net.node import Node
+    from soloist.net.home import Home
 
 
-def check_registers(node: Node) -> None:
+def check_registers(node: Home) -> None:
     if node.voting == "etcd":
         raise UsageError(
             "on_holder_loss='hold' and lock_delay need voters among the nodes: with etcd nobody stores what is held"

@@ -1,4 +1,4 @@
-"""The nodes of this process: by name, for locks that are unpickled; and all of them, for forks."""
+"""The nodes and clients of this process: by name, for locks that are unpickled; and all of them, for forks."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from weakref import WeakSet
 from soloist.net.errors import NodeClosed
 
 if TYPE_CHECKING:
-    from soloist.net.node import Node
+    from soloist.net.home import Home
 
-_ALL: WeakSet[Node] = WeakSet()
-_STARTED: dict[str, Node] = {}
+_ALL: WeakSet[Home] = WeakSet()
+_STARTED: dict[str, Home] = {}
 
 
-def guard(node: Node) -> None:
+def guard(node: Home) -> None:
     """Make sure that it is of no use in the child of a fork."""
     _ALL.add(node)
 
 
-def enter(node: Node) -> None:
+def enter(node: Home) -> None:
     _STARTED[node.name] = node
 
 
-def leave(node: Node) -> None:
+def leave(node: Home) -> None:
     if _STARTED.get(node.name) is node:
         del _STARTED[node.name]
 
 
-def local_node(name: str) -> Node:
+def local_node(name: str) -> Home:
     """What a pickled lock comes back to."""
     try:
         return _STARTED[name]
     except KeyError:
         raise NodeClosed(
-            f"no node {name!r} runs in this process; start it before unpickling its locks"
+            f"no node {name!r} runs in this process, nor a client of that URL; start it before unpickling its locks"
         ) from None
 
 

@@ -8,6 +8,7 @@ from soloist.net.arguments import check_name
 from soloist.net.engine.inquiry import Inspection
 from soloist.net.engine.withheld import once, words
 from soloist.net.link.wire import LockState
+from soloist.net.said import of_node
 
 if TYPE_CHECKING:
     from soloist.net.node import Node
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 class Seen:
     """The part of a node that is looked at from outside."""
+
+    def __repr__(self) -> str:
+        return of_node(self._seen)
 
     @property
     def _seen(self) -> Node:
@@ -27,7 +31,7 @@ class Seen:
 
     @property
     def epoch(self) -> int:
-        """The first half of all fences; 0 until the cluster has begun."""
+        """The number of the view; 0 until the cluster has begun. With a lease, the first half of its fences."""
         return self._seen.table.epoch
 
     async def inspect(self, name: str) -> Inspection:

@@ -10,27 +10,18 @@ A body that runs in a thread cannot be interrupted: if the lock is lost, `hold.l
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import functools
-import os
-import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any, Self, TypedDict, TypeVar, Unpack
+from collections.abc import Iterable, Mapping
+from typing import TypedDict, Unpack
 
-from soloist.net.arguments import OnHolderLoss
-from soloist.net.errand import Errand
-from soloist.net.errors import NodeClosed
 from soloist.net.link.security import TLS
 from soloist.net.link.transport import Transport
-from soloist.net.link.wire import LockState
-from soloist.net.member.breaks import Broken
 from soloist.net.member.company import Asked
 from soloist.net.member.engines import Endpoints
-from soloist.net.node import Inspection, Node
-from soloist.net.sync_lock import OnLost, SyncHold, SyncLock, SyncLocks
-
-T = TypeVar("T")
+from soloist.net.node import Node
+from soloist.net.sync_leader import SyncLeader
+from soloist.net.sync_lock import SyncHold, SyncLock, SyncLocks
+from soloist.net.threaded import Threaded, new_loop
 
 
 class NodeOptions(TypedDict, total=False):
@@ -56,236 +47,16 @@ class NodeOptions(TypedDict, total=False):
     sentinel: bool
 
 
-class SyncNode:
+class SyncNode(Threaded[Node]):
     """A member of a cluster, for threads. Takes what `Node` takes."""
 
     def __init__(
         self, name: str, peers: Mapping[str, str] | None = None, **options: Unpack[NodeOptions]
     ) -> None:
-        self._make = functools.partial(Node, name, peers, **options)
-        self.name = name
-        self._node: Node | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._pid = os.getpid()
-        self._mutex = threading.Lock()
-        """Held while work is handed to the loop: what is handed over before `close` is finished by it."""
-
-    @property
-    def node(self) -> Node:
-        self._check_process()
-        if self._node is None:
-            raise self._not_running()
-        return self._node
-
-    def _check_process(self) -> None:
-        if os.getpid() != self._pid:
-            raise NodeClosed(f"node {self.name!r} belongs to the parent of this process; make a new one here")
-
-    def _not_running(self) -> NodeClosed:
-        return NodeClosed(f"node {self.name!r} is not running; use it with `with`, or call start()")
-
-    def start(self) -> Self:
-        self._make()  # complain here, in the caller's thread
-        loop = self._loop = new_loop()
-        self._thread = threading.Thread(target=_run, args=(loop,), name=f"soloist {self.name}", daemon=True)
-        self._thread.start()
-        try:
-            self._node = self.call(self._begin)
-        except BaseException:
-            self._loop = None
-            loop.call_soon_threadsafe(loop.stop)
-            self._thread.join()
-            raise
-        _NODES[self.name] = self
-        return self
-
-    async def _begin(self) -> Node:
-        return await self._make().start()
-
-    def close(self) -> None:
-        """Leave, and wait until all is over; what was interrupted meanwhile goes on to its end."""
-        if os.getpid() != self._pid:
-            return
-        with self._mutex:
-            node, loop = self._node, self._loop
-            self._node = self._loop = None
-            if node and loop:
-                loop.call_soon_threadsafe(functools.partial(loop.create_task, _close(node)))
-        if _NODES.get(self.name) is self:
-            del _NODES[self.name]
-        if self._thread:
-            self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def call(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run it in the node's loop, and wait for the result in this thread."""
-        errand = Errand(work)
-        self.run(errand)
-        if errand.error is not None:
-            raise errand.error
-        return errand.result
-
-    def run(self, errand: Errand[Any]) -> None:
-        """Have an errand run, to its end; whoever is interrupted meanwhile withdraws it."""
-        try:
-            self.soon(errand.begin)
-            errand.wait()
-        except BaseException:
-            with contextlib.suppress(NodeClosed):
-                self.soon(errand.withdraw)
-            raise
-
-    def soon(self, work: Callable[[], None]) -> None:
-        """Let the loop do something, later."""
-        self._check_process()
-        with self._mutex:
-            if self._loop is None:
-                raise self._not_running()
-            self._loop.call_soon_threadsafe(work)
-
-    def lock(
-        self,
-        name: str,
-        *,
-        timeout: float | None = None,
-        note: str | None = None,
-        on_lost: OnLost | None = None,
-        max_hold: float | None = None,
-        on_holder_loss: OnHolderLoss = "release",
-        lock_delay: float | None = None,
-    ) -> SyncLock:
-        lock = self.node.lock(
-            name,
-            timeout=timeout,
-            note=note,
-            on_lost="flag",
-            max_hold=max_hold,
-            on_holder_loss=on_holder_loss,
-            lock_delay=lock_delay,
-        )
-        return SyncLock(self, lock, on_lost)
-
-    def rlock(
-        self,
-        name: str,
-        *,
-        timeout: float | None = None,
-        note: str | None = None,
-        on_lost: OnLost | None = None,
-        max_hold: float | None = None,
-        on_holder_loss: OnHolderLoss = "release",
-        lock_delay: float | None = None,
-    ) -> SyncLock:
-        lock = self.node.rlock(
-            name,
-            timeout=timeout,
-            note=note,
-            on_lost="flag",
-            max_hold=max_hold,
-            on_holder_loss=on_holder_loss,
-            lock_delay=lock_delay,
-        )
-        return SyncLock(self, lock, on_lost)
-
-    def semaphore(
-        self,
-        name: str,
-        value: int,
-        *,
-        permits: int = 1,
-        timeout: float | None = None,
-        note: str | None = None,
-        on_lost: OnLost | None = None,
-        max_hold: float | None = None,
-        on_holder_loss: OnHolderLoss = "release",
-        lock_delay: float | None = None,
-    ) -> SyncLock:
-        semaphore = self.node.semaphore(
-            name,
-            value,
-            permits=permits,
-            timeout=timeout,
-            note=note,
-            on_lost="flag",
-            max_hold=max_hold,
-            on_holder_loss=on_holder_loss,
-            lock_delay=lock_delay,
-        )
-        return SyncLock(self, semaphore, on_lost)
-
-    def locks(
-        self,
-        *names: str,
-        timeout: float | None = None,
-        note: str | None = None,
-        on_lost: OnLost | None = None,
-        max_hold: float | None = None,
-        on_holder_loss: OnHolderLoss = "release",
-        lock_delay: float | None = None,
-    ) -> SyncLocks:
-        locks = self.node.locks(
-            *names,
-            timeout=timeout,
-            note=note,
-            on_lost="flag",
-            max_hold=max_hold,
-            on_holder_loss=on_holder_loss,
-            lock_delay=lock_delay,
-        )
-        return SyncLocks(self, locks, on_lost)
-
-    def break_lock(self, name: str, timeout: float | None = None) -> Broken:
-        return self.call(functools.partial(self.node.break_lock, name, timeout))
-
-    def inspect(self, name: str) -> Inspection:
-        return self.call(functools.partial(self.node.inspect, name))
-
-    def holders(self) -> list[LockState]:
-        return self.call(self.node.holders)
+        super().__init__(name, functools.partial(Node, name, peers, **options))
 
     def missing(self) -> list[str]:
         return self.node.missing()
 
 
-_NODES: dict[str, SyncNode] = {}
-"""The nodes of this process, by name: what a pickled lock comes back to."""
-
-
-def local_node(name: str) -> SyncNode:
-    if name not in _NODES:
-        raise NodeClosed(f"no node {name!r} runs in this process; start it before unpickling its locks")
-    return _NODES[name]
-
-
-async def _close(node: Node) -> None:
-    """Close it, and let all that was begun in its loop come to its end, so that no thread waits for ever."""
-    await node.close()
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    await asyncio.gather(*others, return_exceptions=True)
-    asyncio.get_running_loop().stop()
-
-
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        loop.run_forever()
-    finally:
-        loop.close()
-
-
-def new_loop() -> asyncio.AbstractEventLoop:
-    """The fastest event loop that is installed."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop()
-    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
-    return loop
-
-
-__all__ = ["SyncHold", "SyncLock", "SyncLocks", "SyncNode", "new_loop"]
+__all__ = ["SyncHold", "SyncLeader", "SyncLock", "SyncLocks", "SyncNode", "new_loop"]

@@ -13,11 +13,13 @@ from soloist.net.bodies import Bodies, Body, Place, here
 from soloist.net.errand import Errand
 from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned
 from soloist.net.hold import Hold
-from soloist.net.lock import Lock, Locks
+from soloist.net.lock import Lock
 from soloist.net.losses import tell
+from soloist.net.said import of_lock, of_locks
+from soloist.net.several import Locks
 
 if TYPE_CHECKING:
-    from soloist.net.sync import SyncNode
+    from soloist.net.threaded import Threaded
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,7 +30,7 @@ OnLost = Callable[["SyncHold"], None]
 class SyncHold:
     """One grant, for threads."""
 
-    def __init__(self, node: SyncNode, hold: Hold, on_lost: OnLost | None) -> None:
+    def __init__(self, node: Threaded[Any], hold: Hold, on_lost: OnLost | None) -> None:
         """In the loop."""
         self._node, self._hold, self._on_lost = node, hold, on_lost
         self.lost = threading.Event()
@@ -122,7 +124,10 @@ class Taking(Errand[None]):
     """The errand of taking locks: what is granted to a thread that has given up is given back."""
 
     def __init__(
-        self, node: SyncNode, take: Callable[[], Coroutine[Any, Any, dict[str, Hold]]], on_lost: OnLost | None
+        self,
+        node: Threaded[Any],
+        take: Callable[[], Coroutine[Any, Any, dict[str, Hold]]],
+        on_lost: OnLost | None,
     ) -> None:
         super().__init__(self._take_all)
         self._node, self._take, self._on_lost = node, take, on_lost
@@ -145,7 +150,7 @@ class Entered:
     between: a hold is on its way to the caller, or back, only where none of these is, or where somebody would mind.
     """
 
-    def __init__(self, node: SyncNode, name: str, on_lost: OnLost | None) -> None:
+    def __init__(self, node: Threaded[Any], name: str, on_lost: OnLost | None) -> None:
         if on_lost is not None and not callable(on_lost):
             raise UsageError(f"on_lost must be a function of the hold, or None, not {on_lost!r}")
         self._node, self._on_lost = node, on_lost
@@ -203,7 +208,9 @@ class Entered:
 class SyncLock(Entered):
     """A lock, reentrant lock or semaphore by name, for threads. It may be shared by many of them."""
 
-    def __init__(self, node: SyncNode, lock: Lock, on_lost: OnLost | None) -> None:
+    __repr__ = of_lock
+
+    def __init__(self, node: Threaded[Any], lock: Lock, on_lost: OnLost | None) -> None:
         super().__init__(node, lock.name, on_lost)
         self._lock = lock
 
@@ -259,7 +266,9 @@ class SyncLock(Entered):
 class SyncLocks(Entered):
     """Several locks, all or none, for threads."""
 
-    def __init__(self, node: SyncNode, locks: Locks, on_lost: OnLost | None) -> None:
+    __repr__ = of_locks
+
+    def __init__(self, node: Threaded[Any], locks: Locks, on_lost: OnLost | None) -> None:
         super().__init__(node, locks.name, on_lost)
         self._locks = locks
 
@@ -273,7 +282,7 @@ async def _one(lock: Lock, timeout: float | None) -> dict[str, Hold]:
 
 def _by_name(kind: type[Lock], node: str, name: str, settings: dict[str, Any]) -> SyncLock:
     """A lock unpickled: it belongs to the node of that name in this process."""
-    from soloist.net.sync import local_node
+    from soloist.net.threaded import local_node
 
     ours = local_node(node)
     return SyncLock(ours, kind(ours.node, name, **settings), None)

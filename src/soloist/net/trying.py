@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from soloist.net.engine.ticket import Ticket
 from soloist.net.errors import NodeClosed, NoQuorum
 
 if TYPE_CHECKING:
     from soloist.net.lock import Lock
+    from soloist.net.node import Node
 
 
 def worth_a_try(lock: Lock) -> bool:
     """Not while our node is no member, or has no lease: that may take long. `NoQuorum` if it has taken a whole lease."""
     if lock.instance_name in lock.node.table.withheld:
         return False
-    beginning = lock.node.beginning
+    beginning = cast("Node", lock.node).beginning
     council = beginning.council
     if council is None or (beginning.open and council.leased):
         return True
@@ -51,5 +52,5 @@ async def _taken(lock: Lock) -> bool:
     name, most = lock.instance_name, lock.capacity - lock.permits
     if lock.node.table.inside(name) > most:
         return True
-    found = await lock.node.ask(lock.name)
+    found = await cast("Node", lock.node).ask(lock.name)
     return sum(each.holding for known in found.values() for each in known if each.lock == name) > most

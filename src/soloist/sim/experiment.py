@@ -82,7 +82,7 @@ class Experiment(msgspec.Struct, frozen=True):
             return load_any(self.algorithm)
         return find_printed(self.algorithm, self.printed if isinstance(self.printed, str) else None)
 
-    def settled(self) -> bool:
+    def warmed_up(self) -> bool:
         """Whether the start is forgotten: trees and arrays that change with every entry take some requests a site
         until they look as they always will. A list of requests is meant as it is."""
         return isinstance(self.workload, Listed) or self.cohort()[0] >= MIXED * self.nodes
@@ -134,7 +134,7 @@ class Result(msgspec.Struct, frozen=True):
     replications: int
     entries: int
     warmup: int
-    settled: bool
+    warmed_up: bool
     """Whether the warm-up was long enough for the start to be forgotten: five requests a site."""
     messages: int
     messages_per_entry: Estimate
@@ -361,7 +361,7 @@ def _summarise(experiment: Experiment, runs: Sequence[Run], seconds: float) -> R
         replications=len(runs),
         entries=entries,
         warmup=experiment.cohort()[0],
-        settled=experiment.settled(),
+        warmed_up=experiment.warmed_up(),
         messages=messages,
         messages_per_entry=over([run.cost for run in runs]),
         bound=card.bound.text,

@@ -10,6 +10,7 @@ from typing import Any
 
 from soloist.core import UsageError
 from soloist.net import MemoryHub, Node, registry
+from soloist.net.member.fellowship import Fellowship
 from soloist.net.member.membership import Membership
 from soloist.testing.ports import ports
 from soloist.testing.waiting import eventually
@@ -65,20 +66,21 @@ async def connected(*nodes: Node) -> None:
 
 
 async def crash(node: Node, *others: Node) -> None:
-    """Let a node with a lease vanish as if its process had been killed: it says nothing more, not even goodbye.
+    """Let a node vanish as if its process had been killed: it says nothing more, not even goodbye.
 
-    Those others get the proof of it; without, its lease is waited for.
+    Those others get the proof of it; without, its lease is waited for, or, where there is none, it is.
     """
-    gone = _membership(node)
+    gone = node.beginning
+    if not isinstance(gone, Membership | Fellowship):
+        raise UsageError(f"{node.name!r} is not started")
     gone.close()
     node.closed, node.usable = True, False
     registry.leave(node)
     await node.transport.close()
+    node.forsake()
     for other in others:
-        _membership(other).council.dead(gone.who.incarnation, "it crashed")
-
-
-def _membership(node: Node) -> Membership:
-    if not isinstance(node.beginning, Membership):
-        raise UsageError(f"{node.name!r} has no lease, or is not started")
-    return node.beginning
+        there = other.beginning
+        decides = there.council or (there.assembly if isinstance(there, Fellowship) else None)
+        if decides is None:
+            raise UsageError(f"{other.name!r} is not started")
+        decides.dead(gone.who.incarnation, "it crashed")

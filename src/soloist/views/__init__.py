@@ -7,6 +7,7 @@ frozen records, and what is to be done is put into `out`, in order. `docs/views.
 `Member`    M1-M8  lets callers in while its lease is good and no change of view is under way
 `Proposer`  P1-P4  makes the next view; any node may be one
 `Ledger`           M8: the holds of a member that voters remember, for when it is lost
+`ClientSession`, `NodeSession`  S1-S5: what a client of a node may hold, and for how long
 `Breaking`         an operator's wish to have a lock taken from its holder, and when that is done
 """
 
@@ -15,6 +16,7 @@ from soloist.views.effects import Activate, Discharged, Dropped, Effect, Entitle
 from soloist.views.ledger import Ledger
 from soloist.views.member import Mail, Member
 from soloist.views.proposer import Proposer, VoterChange
+from soloist.views.session import ClientSession, NodeSession, slower
 from soloist.views.view import (
     FOR_GOOD,
     Algorithm,
@@ -36,6 +38,7 @@ __all__ = [
     "Algorithm",
     "Ballot",
     "Breaking",
+    "ClientSession",
     "Discharged",
     "Dropped",
     "Effect",
@@ -48,6 +51,7 @@ __all__ = [
     "Mail",
     "Member",
     "Node",
+    "NodeSession",
     "Proposer",
     "Registration",
     "Send",
@@ -58,4 +62,5 @@ __all__ = [
     "Voter",
     "VoterChange",
     "fence",
+    "slower",
 ]

@@ -81,6 +81,8 @@ class Member(msgspec.Struct, kw_only=True):
     """The highest start number seen of each voter: a lower one is a vote file from a backup."""
     deaf: tuple[Incarnation, ...] = ()
     """Members that were not heard for a lease, as the driver says: the voters are told."""
+    counter: int = -1
+    """What no fence given here counts beyond, where the driver says so."""
     leaving: bool = False
     ended: bool = False
     """Dropped, or gone: this incarnation never acts again."""
@@ -264,7 +266,7 @@ class Member(msgspec.Struct, kw_only=True):
 
     def account(self) -> Report:
         holds = tuple(sorted(self.holds.values()))
-        return Report(self.epoch, self.me, holds, self.broken, self.ledger.lost)
+        return Report(self.epoch, self.me, holds, self.broken, self.ledger.lost, self.counter)
 
     def changed(self) -> None:
         """A hold has ended: if that was reported otherwise, say so. Renewals say it, too."""
@@ -350,7 +352,7 @@ class Member(msgspec.Struct, kw_only=True):
             return False
         self.tell_of_registrations()  # before it is gone: what was released is not lost
         for each in ordered((*self.known_voters(), *to)):
-            self.say(each, Bye(self.me))
+            self.say(each, Bye(self.me, self.counter))
         self.ended = True
         return True
 

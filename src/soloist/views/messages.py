@@ -31,6 +31,8 @@ class Report(Message, frozen=True):
     """What it would hold as well, had that not been taken away."""
     lost: tuple[Holder, ...] = ()
     """Registered holds that it has lost, and not released."""
+    counter: int = -1
+    """What no fence that it has given or heard of counts beyond; below 0: it does not say."""
 
 
 def newest(report: Report, other: Report | None) -> Report:
@@ -180,6 +182,8 @@ class Bye(Message, frozen=True):
     """BYE: I hold nothing and shall never act again. Counts only on the session of that incarnation."""
 
     incarnation: Incarnation
+    counter: int = -1
+    """As in a report."""
 
 
 class Dead(Message, frozen=True):

@@ -32,6 +32,7 @@ from soloist.views.messages import (
     newest,
 )
 from soloist.views.view import (
+    MOST_COUNTED,
     Algorithm,
     Ballot,
     Eviction,
@@ -83,6 +84,10 @@ class Proposer(msgspec.Struct, kw_only=True):
     reports: dict[Incarnation, Report] = {}
     gone: set[Incarnation] = set()
     joiners: dict[Incarnation, Node] = {}
+    counters: dict[Incarnation, int] = {}
+    """What each member's fences do not count beyond, of those who have told."""
+    presumed: int = -1
+    """What those of the others cannot count beyond, if the driver knows."""
     cut: set[tuple[Incarnation, Incarnation]] = set()
     evictions: set[Eviction] = set()
     """What is to be taken from its holders."""
@@ -211,10 +216,12 @@ class Proposer(msgspec.Struct, kw_only=True):
         members = tuple(sorted((*kept, *self.understood(list(asking.values()), kept))))
         if not members:
             return None
+        fences, counter = self.first_fence()
         view = msgspec.structs.replace(
             self.view,
             epoch=self.epoch,
-            counter=0,
+            counter=counter,
+            fences=fences,
             voters=self.next_voters(members),
             homes=self.next_homes(members),
             members=members,
@@ -226,6 +233,13 @@ class Proposer(msgspec.Struct, kw_only=True):
             registered=self.registered(kept),
         )
         return view if self.sound(view) else None
+
+    def first_fence(self) -> tuple[int, int]:
+        """Where no disk remembers epochs, fences had better not run ahead of the clock: they would go back when all are
+        started again. So where it is known of all members how far they can have counted, and only there, counting goes on."""
+        told = [self.counters.get(node.incarnation, self.presumed) for node in self.view.members]
+        goes_on = self.view.lease.endless and min(told) >= 0 and max(told) < MOST_COUNTED
+        return (self.view.fence_epoch, max(told)) if goes_on else (0, 0)
 
     def understood(self, joiners: list[Node], kept: list[Node]) -> list[Node]:
         """Those who speak the version that the members who stay talk in; if nobody stays, one that all of them do."""
@@ -366,6 +380,7 @@ class Proposer(msgspec.Struct, kw_only=True):
     def note(self, report: Report) -> None:
         if report.epoch == self.view.epoch and report.incarnation in self.view.incarnations:
             self.reports[report.incarnation] = newest(report, self.reports.get(report.incarnation))
+            self.counts(report)
 
     def join(self, sender: str, m: Join) -> None:
         self.take_in(m.node)
@@ -378,7 +393,13 @@ class Proposer(msgspec.Struct, kw_only=True):
         self.joiners.pop(m.incarnation, None)
         if m.incarnation in self.view.incarnations:
             self.gone.add(m.incarnation)
+            if isinstance(m, Bye):
+                self.counts(m)
             self.propose()
+
+    def counts(self, m: Report | Bye) -> None:
+        if m.counter >= 0:
+            self.counters[m.incarnation] = max(m.counter, self.counters.get(m.incarnation, 0))
 
     def say(self, to: str, message: Message) -> None:
         self.out.append(Send(to, message))

@@ -18,6 +18,8 @@ VoterId = str
 """One vote file: a voter that has lost its disk comes back under another id."""
 
 COUNTER_BITS = 40
+MOST_COUNTED = 1 << COUNTER_BITS - 1
+"""From there on counting begins anew, in another epoch."""
 FOR_GOOD = 1e12
 """Seconds: a delay that never ends. Infinity would not come back from a vote file, which is JSON."""
 
@@ -144,13 +146,15 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     protocol: int = 1
     """The version in which its members talk: the highest that all of them offer."""
     counter: int = 0
-    """Above which the fences of this epoch begin: not 0 only if the epoch was found by a clock, at a birth."""
+    """Above which its fences begin: not 0 if the epoch was found by a clock, at a birth, or if they go on."""
     broken: tuple[Holder, ...] = ()
     """Holds that were taken from members which stay, when this view was made."""
     homes: tuple[tuple[VoterId, str], ...] = ()
     """Where voters are to be found: not all of them need be members."""
     registered: tuple[Registration, ...] = ()
     """Holds that voters have stored when they began, and that were not released when this view was made."""
+    fences: int = 0
+    """The epoch that its fences bear, if not its own: they go on above those of the view before."""
 
     def __post_init__(self) -> None:
         if not self.voters or len(set(self.voters)) < len(self.voters):
@@ -172,8 +176,13 @@ class View(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
     @property
     def origin(self) -> int:
-        """The fence that is below all those given in this epoch."""
-        return fence(self.epoch, self.counter)
+        """The fence that is below all those given in this view."""
+        return fence(self.fence_epoch, self.counter)
+
+    @property
+    def fence_epoch(self) -> int:
+        """The first half of its fences."""
+        return self.fences or self.epoch
 
     @property
     def majority(self) -> int:

@@ -19,8 +19,8 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from soloist.core import SoloistError
+from soloist.net.client import operator
 from soloist.net.link.wire import LockState
-from soloist.net.service.client import ControlClient
 from soloist.net.service.config import Config, Member
 from soloist.net.service.dialogue import Holders, Status
 
@@ -57,7 +57,7 @@ class Watcher:
         if self.before:
             for text in changes(self.before, seen):
                 self.events.append({"at": seen.at, "text": text})
-        answer = report(self.config.cluster, self.before, seen)
+        answer = displayed(self.config.cluster, self.before, seen)
         self.before = seen
         return {**answer, "events": list(self.events)}
 
@@ -69,33 +69,33 @@ class Watcher:
                 each.name: self.config.guest(each.name) for each in status.members if each.name not in known
             }
         here = [each for each in known.values() if each.control.exists()] or [self.member]
-        answers = await asyncio.gather(*(_ask(each) for each in here))
+        answers = await asyncio.gather(*(_said_by(each) for each in here))
         named = list(zip((each.name for each in here), answers, strict=True))
         statuses = {name: answer for name, answer in named if isinstance(answer, Status)}
         silent = {name: answer for name, answer in named if isinstance(answer, str)}
         holders = None
         for name in sorted(statuses, key=lambda name: name != self.member.name):
-            if isinstance(found := await _ask(known[name], holders=True), Holders):
+            if isinstance(found := await _said_by(known[name], holders=True), Holders):
                 holders = found
                 break
         return Seen(time.time(), statuses, silent, holders)
 
 
-async def _ask(member: Member, holders: bool = False) -> Status | Holders | str:
+async def _said_by(member: Member, holders: bool = False) -> Status | Holders | str:
     """What a daemon says, or why it says nothing."""
     try:
         async with (
             asyncio.timeout(PATIENCE),
-            ControlClient(member.control, f"soloist watch (process {os.getpid()})") as client,
+            operator.operate(member.control, f"soloist watch (process {os.getpid()})") as client,
         ):
-            return await (client.holders() if holders else client.status())
+            return await (operator.holders(client) if holders else operator.status(client))
     except TimeoutError:
         return f"it did not answer within {PATIENCE:g} s"
     except (SoloistError, OSError) as error:
         return " ".join(str(error).split())
 
 
-def report(cluster: str, before: Seen | None, seen: Seen) -> dict[str, Any]:
+def displayed(cluster: str, before: Seen | None, seen: Seen) -> dict[str, Any]:
     """A look as the page shows it."""
     held = seen.holders.views if seen.holders else []
     members = {each.name: each for status in seen.statuses.values() for each in status.members}
@@ -185,7 +185,7 @@ def percentiles(waits: list[float]) -> dict[str, Any]:
 def changes(before: Seen, seen: Seen) -> list[str]:
     """What is different since the last look, in words."""
     found = []
-    then, now = (report("", None, each) for each in (before, seen))
+    then, now = (displayed("", None, each) for each in (before, seen))
     if now["epoch"] and now["epoch"] != then["epoch"]:
         found.append(f"epoch {now['epoch']} has begun")
     were = {each["name"]: each["reached"] for each in then["members"] if each["member"]}

@@ -35,7 +35,7 @@ def shiviz(trace: Trace) -> str:
     for step, clock in zip(trace.steps, clocks(trace), strict=True):
         named = {_host(trace, site): ticks for site, ticks in sorted(clock.items())}
         lines += [
-            sentence(trace, step, messages).replace("\n", " "),
+            " ".join(sentence(trace, step, messages).split()),
             f"{_host(trace, step.site)} {msgspec.json.encode(named).decode()}",
         ]
     return "\n".join(lines) + "\n"
@@ -47,7 +47,11 @@ def _host(trace: Trace, site: int) -> str:
 
 
 def chrome(trace: Trace) -> str:
-    """The Trace Event Format: a thread for each site, slices for waiting and being inside, flows for messages."""
+    """The Trace Event Format: a thread for each site, slices for waiting and being inside, flows for messages.
+
+    Slices of one thread must lie within each other or apart. A pause may begin while a site waits and end when it is inside, so pauses
+    have a thread of their own.
+    """
     events = [*_names(trace), *_slices(trace), *_steps(trace), *_flows(trace)]
     about = {"title": title(trace), "algorithm": trace.head.algorithm}
     return msgspec.json.encode({"traceEvents": events, "otherData": about}).decode() + "\n"
@@ -62,25 +66,36 @@ def _micros(trace: Trace) -> list[float]:
     return found
 
 
+def _thread(trace: Trace, site: int, doing: str = "") -> int:
+    """From 1: thread 0 is what is idle in Perfetto."""
+    return 1 + site + (trace.head.nodes if doing == "paused" else 0)
+
+
 def _names(trace: Trace) -> Iterator[dict[str, Any]]:
     yield {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": title(trace)}}
     for site in range(trace.head.nodes):
-        name = {"name": f"site {trace.name(site)}"}
-        yield {"ph": "M", "pid": 1, "tid": site, "name": "thread_name", "args": name}
+        yield from _named(_thread(trace, site), f"site {trace.name(site)}", 2 * site)
+    for site in sorted({each.site for each in stretches(trace) if each.doing == "paused"}):
+        yield from _named(_thread(trace, site, "paused"), f"site {trace.name(site)}, pauses", 2 * site + 1)
+
+
+def _named(thread: int, name: str, place: int) -> Iterator[dict[str, Any]]:
+    for what, args in (("name", {"name": name}), ("sort_index", {"sort_index": place})):
+        yield {"ph": "M", "pid": 1, "tid": thread, "name": f"thread_{what}", "args": args}
 
 
 def _slices(trace: Trace) -> Iterator[dict[str, Any]]:
     at = _micros(trace)
     for each in stretches(trace):
-        first, last = at[each.first], at[each.last]
-        yield {"ph": "X", "pid": 1, "tid": each.site, "name": each.doing, "cat": "phase", "ts": first, "dur": last - first}  # fmt: skip
+        first, last, tid = at[each.first], at[each.last], _thread(trace, each.site, each.doing)
+        yield {"ph": "X", "pid": 1, "tid": tid, "name": each.doing, "cat": "phase", "ts": first, "dur": last - first}  # fmt: skip
 
 
 def _steps(trace: Trace) -> Iterator[dict[str, Any]]:
     messages = trace.messages()
     for step, ts in zip(trace.steps, _micros(trace), strict=True):
         about = {"what": details(trace, step, messages), **step.changed}
-        yield {"ph": "X", "pid": 1, "tid": step.site, "name": step.what, "cat": "step", "ts": ts, "dur": 0.5, "args": about}  # fmt: skip
+        yield {"ph": "X", "pid": 1, "tid": _thread(trace, step.site), "name": step.what, "cat": "step", "ts": ts, "dur": 0.5, "args": about}  # fmt: skip
 
 
 def _flows(trace: Trace) -> Iterator[dict[str, Any]]:
@@ -89,5 +104,5 @@ def _flows(trace: Trace) -> Iterator[dict[str, Any]]:
         if message.received is None:
             continue
         about = {"pid": 1, "cat": "message", "name": str(message.body), "id": message.id}
-        yield {"ph": "s", "tid": message.sender, "ts": at[message.sent], **about}
-        yield {"ph": "f", "bp": "e", "tid": message.to, "ts": at[message.received], **about}
+        yield {"ph": "s", "tid": _thread(trace, message.sender), "ts": at[message.sent], **about}
+        yield {"ph": "f", "bp": "e", "tid": _thread(trace, message.to), "ts": at[message.received], **about}

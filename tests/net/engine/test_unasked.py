@@ -28,6 +28,8 @@ from soloist.testing import eventually, memory_cluster
 from tests.net.helpers import log_lines, run
 
 K = 2
+TURNS = 20
+"""Of the loop, within which all has been said that follows from one message: in memory each hop takes one or two."""
 
 
 def some(kind: Any) -> Any:
@@ -73,7 +75,8 @@ async def said(node: Node, peer: str, instance: str, capacity: int, body: bytes)
     envelope = Envelope(instance, capacity, node.epoch, 0, sender, to, msgspec.Raw(body))
     batch = decode_batch(encode(Batch(1, 0, [envelope], [])))
     asyncio.get_running_loop().call_soon(node.board.receive, peer, [batch])
-    await asyncio.sleep(0.001)
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from soloist.net import AcquireTimeout, LockError, Node
 from soloist.net.link import shortcut
 from soloist.net.link.tcp import LAST_RETRY, TcpTransport
 from soloist.net.link.wire import MAX_FRAME, Envelope
-from soloist.testing import FaultProxy, connected, eventually, ports, started, tcp_cluster
+from soloist.testing import FaultProxy, connected, crash, eventually, ports, started, tcp_cluster
 from tests.net.helpers import LOOPS, Exclusion, Loop, assert_at_rest, log_lines, run
 
 
@@ -193,11 +193,12 @@ def test_a_restarted_peer_is_refused_and_the_others_go_on() -> None:
     async def main() -> None:
         with ports("a", "b", "c") as peers:
             async with Node("a", peers, lease=None) as a, Node("b", peers, lease=None) as b:
-                async with Node("c", peers, lease=None) as c:
-                    await connected(a, b, c)
-                    for node in (c, a, b):
-                        async with node.lock("x"):
-                            pass
+                c = await Node("c", peers, lease=None).start()
+                await connected(a, b, c)
+                for node in (c, a, b):
+                    async with node.lock("x"):
+                        pass
+                await crash(c)
                 await eventually(lambda: a.missing() == b.missing() == ["c"])
                 with log_lines() as lines:
                     async with Node("c", peers, lease=None) as again:
@@ -223,8 +224,9 @@ def test_a_peer_that_is_refused_is_one_line_however_often_it_tries(monkeypatch: 
     async def main() -> None:
         with ports("a", "b") as peers:
             async with Node("b", peers) as b:
-                async with Node("a", peers) as a:
-                    await connected(a, b)
+                a = await Node("a", peers).start()
+                await connected(a, b)
+                await crash(a)
                 await eventually(lambda: b.missing() == ["a"])
                 with log_lines() as lines:
                     accepted = tcp(b).peers["a"].connections
@@ -254,8 +256,9 @@ def test_a_peer_that_refuses_is_called_ever_more_seldom(monkeypatch: pytest.Monk
     async def main() -> None:
         with ports("a", "b") as peers, log_lines():
             async with Node("b", peers) as b:
-                async with Node("a", peers) as a:
-                    await connected(a, b)
+                a = await Node("a", peers).start()
+                await connected(a, b)
+                await crash(a)
                 await eventually(lambda: b.missing() == ["a"])
                 monkeypatch.setattr(asyncio, "sleep", counted)
                 async with Node("a", peers):

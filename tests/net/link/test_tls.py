@@ -7,6 +7,8 @@ import ssl
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -151,18 +153,21 @@ def test_no_certificate_is_refused_with_one_line(authority: Authority, peers: di
 
 @pytest.mark.parametrize("garbage", [b"GET / HTTP/1.0\r\n\r\n", b"\x00" * 500, b"\xff" * 3])
 def test_garbage_instead_of_tls_harms_nothing(
-    authority: Authority, peers: dict[str, str], garbage: bytes
+    authority: Authority, peers: dict[str, str], garbage: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def main() -> None:
         nodes = [Node(name, peers, tls=authority.certificate(name)) for name in peers]
         async with started(nodes):
             await connected(*nodes)
+            porch: Any = nodes[1].transport
+            came = Mock(wraps=porch.made)
+            monkeypatch.setattr(porch, "made", came)
             with log_lines() as lines:
                 _, writer = await asyncio.open_connection(*split(peers, "b"))
                 writer.write(garbage)
-                await asyncio.sleep(0.05)
+                await eventually(lambda: came.called, "it has been seen")
                 writer.transport.abort()
-                await asyncio.sleep(0.05)
+                await eventually(lambda: not porch.strangers, "it is forgotten")
             assert len(lines) <= 1
             async with nodes[0].lock("x", timeout=10), nodes[1].lock("y", timeout=10):
                 assert not any(node.missing() for node in nodes)

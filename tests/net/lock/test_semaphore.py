@@ -18,7 +18,9 @@ from tests.net.lock.three import on_three_nodes
 @on_three_nodes
 async def test_a_semaphore_lets_in_its_value_and_no_more(nodes: list[Node]) -> None:
     exclusion = Exclusion(most=2)
-    visits = (exclusion.visit(node, node.semaphore("s", 2), 20) for node in nodes for _ in range(3))
+    visits = (
+        exclusion.visit(node, node.semaphore("s", 2), 20, inside=0.001) for node in nodes for _ in range(3)
+    )
     await asyncio.gather(*visits)
     assert exclusion.highest == 2
 

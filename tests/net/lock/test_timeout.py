@@ -8,7 +8,7 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import Node
-from tests.net.lock.three import on_three_nodes
+from tests.net.lock.three import HOMES, on_three_nodes
 
 
 @on_three_nodes
@@ -54,7 +54,8 @@ def test_a_negative_timeout_is_refused(timeout: float) -> None:
         with pytest.raises(UsageError, match="negative"):
             await nodes[0].lock("x").acquire(timeout=timeout)
 
-    body()
+    for home in HOMES:
+        body(home)
 
 
 @on_three_nodes

@@ -12,6 +12,7 @@ import pytest
 from soloist.net import MemoryHub, Node
 from soloist.net.link.wire import Muster
 from soloist.net.member.birth import Birth, Newborn
+from soloist.testing import crash
 from tests.net.helpers import run
 
 
@@ -193,6 +194,21 @@ def test_whoever_is_bound_says_who_has_to_be_restarted() -> None:
     assert world.births["a"].absent == ["b"]
 
 
+def test_whoever_has_confirmed_one_company_confirms_no_other() -> None:
+    """Whatever others say afterwards: they have met a newcomer, perhaps, and are not bound yet."""
+    birth = Birth("a", "abc", Newborn("a0", 1))
+    for name in "bc":
+        birth.meet(name, Newborn(f"{name}0", 1))
+    _, confirmed = birth.sends[-1]
+    for name in "bc":
+        birth.hear(name, confirmed)
+    assert birth.bound
+    birth.hear("b", Muster(b"another", False))
+    assert birth.bound
+    assert birth.refusal("c", Newborn("c1", 1))
+    assert not birth.born
+
+
 def test_alone_one_is_born_at_once() -> None:
     assert Birth("a", ["a"], Newborn("x", 1)).born
 
@@ -207,8 +223,9 @@ def test_whoever_is_started_again_makes_no_second_token(algorithm: str) -> None:
 
         async with node("b") as b, node("c"):
             names = [f"n{number}" for number in range(9)]  # tokens begin at all of them
-            async with node("a"):
-                holds = [await b.lock(name, timeout=10).acquire() for name in names]
+            a = await node("a").start()
+            holds = [await b.lock(name, timeout=10).acquire() for name in names]
+            await crash(a)  # without a goodbye
             async with node("a") as again:
                 for name in names:
                     assert await again.lock(name).acquire(timeout=0.01) is None

@@ -20,11 +20,12 @@ from typing import Any, Literal
 
 import pytest
 
-from soloist.net import LockError, NodeClosed
-from soloist.net.service.client import ControlClient
+from soloist.net import Client, LockError, NodeClosed
+from soloist.net.client.operator import operate
 from soloist.testing import Crew, Statement, Witness, eventually, ports
 from soloist.testing.worker import Grab, work
 from tests.net.helpers import run
+from tests.net.service.clients import take
 
 NAMES = [f"n{number}" for number in range(40)]
 AGAIN = "was started again"
@@ -76,7 +77,7 @@ class Daemon:
         (self.directory / "cluster.toml").write_text(
             f'cluster = "t"\nlease = "{lease}"\ncontrol = "{{name}}.sock"\n[nodes]\n{nodes}'
         )
-        self.client: ControlClient | None = None
+        self.client: Client | None = None
         self.process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
@@ -87,7 +88,7 @@ class Daemon:
         async with asyncio.timeout(SECONDS):
             while True:
                 try:
-                    self.client = await ControlClient(self.directory / f"{self.name}.sock").__aenter__()
+                    self.client = await operate(self.directory / f"{self.name}.sock").__aenter__()
                     return
                 except NodeClosed:  # it does not listen yet
                     await asyncio.sleep(0.05)
@@ -96,7 +97,7 @@ class Daemon:
         async def one(name: str) -> int | str:
             assert self.client
             try:
-                return (await self.client.acquire(name, timeout=timeout)).fence
+                return (await take(self.client, name, timeout=timeout)).fence
             except LockError as error:
                 return f"{type(error).__name__}: {error}"
 
@@ -171,11 +172,34 @@ async def troupe(kind: Callable[..., Any]) -> AsyncIterator[Troupe]:
 KINDS = [InLibrary, Daemon]
 
 
-@pytest.mark.parametrize("how", ["kill", "term", "close"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_member_that_is_started_again_gets_nothing_until_all_are(
+@pytest.mark.parametrize(
+    ("kind", "how"),
+    [*((InLibrary, how) for how in ("kill", "term", "close")), *((Daemon, how) for how in ("term", "close"))],
+)
+def test_a_member_that_said_goodbye_or_is_known_to_be_dead_comes_back(
     kind: Callable[..., Any], how: str
 ) -> None:
+    """What the others hold they go on holding. On one host the end of a process is known."""
+
+    async def main() -> None:
+        async with troupe(kind) as cast:
+            assert await cast.grab("a", NAMES[30:], 30) == (10, set())
+            assert await cast.grab("b", NAMES[:20], 30) == (20, set())
+            assert await cast.grab("c", NAMES[20:30], 30) == (10, set())
+            await cast.restart("a", how)
+            assert await cast.grab("a", NAMES[30:], 30) == (10, set())
+            assert (await cast.grab("a", NAMES[:30], 0.1))[0] == 0
+            await cast.restart("b", how)
+            assert await cast.grab("b", NAMES[:20], 30) == (20, set())
+            assert (await cast.grab("b", NAMES[20:], 0.1))[0] == 0
+
+    run(main(), SECONDS)
+
+
+def test_a_member_that_may_be_alive_gets_nothing_until_all_are_started_again() -> None:
+    """Who uses the locks of a daemon goes on when that is killed, so its end proves nothing."""
+    kind, how = Daemon, "kill"
+
     async def main() -> None:
         async with troupe(kind) as cast:
             assert await cast.grab("b", NAMES[:20], 30) == (20, set())

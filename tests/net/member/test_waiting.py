@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from soloist.net import AcquireTimeout, Node, NoQuorum, SyncNode
+from soloist.net.client.operator import operate
 from soloist.net.member.absence import Absence
 from soloist.net.member.hearing import Hearing
 from soloist.net.member.membership import Membership
-from soloist.net.service.client import ControlClient, break_lock
 from soloist.testing import crash, eventually, memory_cluster, memory_nodes, ports, until
 from soloist.views import Lease, View
 from tests.net.helpers import run
+from tests.net.service.clients import take
 from tests.net.service.daemons import Cluster, cluster
 
 LEASE = 0.5
@@ -139,13 +140,13 @@ def test_commands() -> None:
 
 
 async def clients(path: Path) -> None:
-    async with ControlClient(path) as client:
+    async with operate(path) as client:
         with pytest.raises(NoQuorum, match=SAYS):
-            await client.acquire("x", timeout=0)
+            await take(client, "x", timeout=0)
         with pytest.raises(NoQuorum, match=SAYS):
-            await client.acquire("x", value=2, timeout=FOR_EVER)
+            await take(client, "x", value=2, timeout=FOR_EVER)
         with pytest.raises(NoQuorum, match="'x' cannot be broken: 1 of 3 voters are heard"):
-            await break_lock(client, "x")
+            await client.break_lock("x")
 
 
 def test_a_voter_that_is_stopped_is_named_though_it_is_connected() -> None:

@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from soloist.net.client import operator
+from soloist.net.client.operator import operate
 from soloist.net.link.wire import LockState
-from soloist.net.service.client import ControlClient
 from soloist.testing import ports, until
 from tests.net.helpers import run
 
@@ -131,8 +132,8 @@ def views(found: Cluster, lock: str, node: str = "a") -> list[LockState]:
     """Who holds a lock or waits for it, asked of one daemon."""
 
     async def ask() -> list[LockState]:
-        async with ControlClient(found.directory / f"t-{node}.sock") as client:
-            return [view for view in (await client.holders()).views if view.lock == f"lock:{lock}"]
+        async with operate(found.directory / f"t-{node}.sock") as client:
+            return [view for view in (await operator.holders(client)).views if view.lock == f"lock:{lock}"]
 
     return run(ask())
 

@@ -22,12 +22,14 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import AcquireTimeout, LockError, NodeClosed, WouldDeadlock
+from soloist.net.client import operator
+from soloist.net.client.operator import operate
 from soloist.net.link.wire import encode, frame
-from soloist.net.service.client import ControlClient
 from soloist.net.service.control import ControlServer
-from soloist.net.service.dialogue import CONTROL_VERSION, Acquire, Hello
+from soloist.net.service.dialogue import VERSION, Acquire, Hello
 from soloist.testing import eventually, memory_cluster, ports, until
 from tests.net.helpers import assert_at_rest, log_lines, run
+from tests.net.service.clients import take
 from tests.net.service.daemons import LOOP, SECONDS, Cluster, alive, cluster, waiters
 
 
@@ -382,28 +384,28 @@ async def served(names: str = "ab") -> Any:
 
 def test_a_client_locks_and_releases() -> None:
     async def scenario() -> None:
-        async with served() as (nodes, _, path), ControlClient(path) as client, ControlClient(path) as other:
-            hold = await client.acquire("x", note="mine")
+        async with served() as (nodes, _, path), operate(path) as client, operate(path) as other:
+            hold = await take(client, "x", note="mine")
             assert hold.fence == nodes[0].instances["lock:x"].fence
             with pytest.raises(WouldDeadlock):
-                await client.acquire("x")
+                await take(client, "x")
             with pytest.raises(AcquireTimeout, match=r"held by a for .* \(mine\)") as caught:
-                await other.acquire("x", timeout=0.01)
+                await take(other, "x", timeout=0.01)
             assert caught.value.holder == "a"
-            waiting = asyncio.create_task(other.acquire("x"))
+            waiting = asyncio.create_task(take(other, "x"))
             await eventually(lambda: nodes[0].instances["lock:x"].waiting == 1)
-            await client.release(hold)
-            await client.release(hold)
+            await hold.release()
+            await hold.release()
             assert (await waiting).fence == hold.fence + 1
             with pytest.raises(ValueError, match="permits must be from 1 to"):
-                await client.acquire("s", value=2, permits=3)
-            two = await client.acquire("s", value=2, permits=2)
+                await take(client, "s", value=2, permits=3)
+            two = await take(client, "s", value=2, permits=2)
             with pytest.raises(AcquireTimeout):
-                await other.acquire("s", value=2, timeout=0)
-            await client.release(two)
-            await other.release(waiting.result())
-            assert (await client.holders()).views == []
-            assert (await client.status()).clients == 2
+                await take(other, "s", value=2, timeout=0)
+            await two.release()
+            await waiting.result().release()
+            assert (await operator.holders(client)).views == []
+            assert (await operator.status(client)).clients == 2
         assert_at_rest(nodes)
 
     run(scenario())
@@ -413,13 +415,13 @@ def test_a_client_may_collect_several_permits_twice_at_a_time() -> None:
     """One collection waits for the other, as it would for anybody's; that is no deadlock."""
 
     async def scenario() -> None:
-        async with served() as (nodes, _, path), ControlClient(path) as client, ControlClient(path) as other:
-            taken = await other.acquire("s", value=4, permits=3)
-            both = [asyncio.create_task(client.acquire("s", value=4, permits=2)) for _ in range(2)]
+        async with served() as (nodes, _, path), operate(path) as client, operate(path) as other:
+            taken = await take(other, "s", value=4, permits=3)
+            both = [asyncio.create_task(take(client, "s", value=4, permits=2)) for _ in range(2)]
             await eventually(lambda: nodes[0].instances["permits:s"].waiting == 1, "both collect")
-            await other.release(taken)
+            await taken.release()
             for hold in await asyncio.gather(*both):
-                await client.release(hold)
+                await hold.release()
         assert_at_rest(nodes)
 
     run(scenario())
@@ -442,11 +444,11 @@ def test_a_client_may_collect_several_permits_twice_at_a_time() -> None:
 )
 def test_a_daemon_checks_what_it_is_asked_before_it_does_anything(asked: dict[str, Any]) -> None:
     async def scenario() -> None:
-        async with served() as (nodes, _, path), ControlClient(path) as client:
+        async with served() as (nodes, _, path), operate(path) as client:
             with pytest.raises(UsageError):
-                await client.acquire(**asked)
+                await take(client, **asked)
             assert not [node for node in nodes if node.instances]
-            await client.release(await client.acquire("x"))
+            await (await take(client, "x")).release()
 
     run(scenario())
 
@@ -454,16 +456,16 @@ def test_a_daemon_checks_what_it_is_asked_before_it_does_anything(asked: dict[st
 def test_whoever_goes_leaves_nothing_behind() -> None:
     async def scenario() -> None:
         async with served() as (nodes, server, path):
-            async with ControlClient(path) as client, ControlClient(path) as other:
-                await client.acquire("x")
-                waiting = [asyncio.create_task(other.acquire("x")) for _ in range(3)]
+            async with operate(path) as client, operate(path) as other:
+                await take(client, "x")
+                waiting = [asyncio.create_task(take(other, "x")) for _ in range(3)]
                 await eventually(lambda: nodes[0].instances["lock:x"].waiting == 3)
                 waiting[1].cancel()
                 await eventually(lambda: nodes[0].instances["lock:x"].waiting == 2)
                 waiting[0].cancel()
                 waiting[2].cancel()
                 await asyncio.gather(*waiting, return_exceptions=True)
-            await eventually(lambda: not server.clients)
+            await eventually(lambda: not server.sessions)
             async with nodes[1].lock("x", timeout=5):
                 pass
             assert_at_rest(nodes)
@@ -476,9 +478,9 @@ def test_clients_cancelled_at_any_moment_leak_nothing() -> None:
     chance = random.Random(seed)
 
     async def visit(path: Path) -> None:
-        async with ControlClient(path) as client:
+        async with operate(path) as client:
             for _ in range(20):
-                waiting = asyncio.create_task(client.acquire("x"))
+                waiting = asyncio.create_task(take(client, "x"))
                 for _ in range(chance.randrange(12)):
                     await asyncio.sleep(0)
                 waiting.cancel()
@@ -490,14 +492,14 @@ def test_clients_cancelled_at_any_moment_leak_nothing() -> None:
                 inside.append(hold)
                 await asyncio.sleep(0)
                 inside.remove(hold)
-                await client.release(hold)
+                await hold.release()
 
     inside: list[object] = []
 
     async def scenario() -> None:
         async with served() as (nodes, server, path):
             await asyncio.gather(*(visit(path) for _ in range(8)))
-            await eventually(lambda: not server.clients, f"all are gone, seed {seed}")
+            await eventually(lambda: not server.sessions, f"all are gone, seed {seed}")
             async with nodes[1].lock("x", timeout=5):
                 pass
             assert_at_rest(nodes)
@@ -509,25 +511,25 @@ def test_a_stopping_daemon_refuses_waits_and_then_evicts() -> None:
     async def scenario() -> None:
         async with (
             served() as (nodes, server, path),
-            ControlClient(path) as client,
-            ControlClient(path) as other,
+            operate(path) as client,
+            operate(path) as other,
         ):
-            early, late = await client.acquire("x"), await client.acquire("late")
-            waiting = asyncio.create_task(other.acquire("x"))
+            early, late = await take(client, "x"), await take(client, "late")
+            waiting = asyncio.create_task(take(other, "x"))
             await eventually(lambda: nodes[0].instances["lock:x"].waiting == 1)
             draining = asyncio.create_task(server.drain(1))
             with pytest.raises(NodeClosed, match="is being stopped"):
                 await waiting
             with pytest.raises(NodeClosed, match="is being stopped"):
-                await other.acquire("y")
-            assert (await other.status()).leaving == "node 'a' is being stopped"
-            assert len((await other.holders()).views) == 2
-            await client.release(early)
+                await take(other, "y")
+            assert (await operator.status(other)).leaving == "node 'a' is being stopped"
+            assert len((await operator.holders(other)).views) == 2
+            await early.release()
             assert not early.lost.is_set()
             await late.lost.wait()
-            assert late.why == "node 'a' is being stopped"
+            assert late.why == "'late' is lost: node 'a' is being stopped"
             assert not draining.done()
-            await client.release(late)
+            await late.release()
             await draining
 
     run(scenario())
@@ -535,18 +537,18 @@ def test_a_stopping_daemon_refuses_waits_and_then_evicts() -> None:
 
 def test_holds_are_lost_with_their_node_and_with_their_daemon() -> None:
     async def scenario() -> None:
-        async with served() as (nodes, server, path), ControlClient(path) as client:
-            first = await client.acquire("x")
+        async with served() as (nodes, server, path), operate(path) as client:
+            first = await take(client, "x")
             await nodes[0].close()
             await first.lost.wait()
             assert "the node was closed" in first.why
             with pytest.raises(NodeClosed, match="is closed"):
-                await client.acquire("y")
+                await take(client, "y")
             await server.close()
             with pytest.raises(NodeClosed, match="is gone"):
-                await client.acquire("y")
+                await take(client, "y")
             with pytest.raises(LockError, match="no daemon answers"):
-                async with ControlClient(path.with_name("nobody")):
+                async with operate(path.with_name("nobody")):
                     pass
 
     run(scenario())
@@ -564,20 +566,20 @@ async def converse(path: Path, *said: bytes) -> bytes:
 def test_nonsense_on_the_control_socket_harms_nobody_else() -> None:
     seed = random.randrange(10**9)
     chance = random.Random(seed)
-    hello = frame(encode(Hello(CONTROL_VERSION)))
+    hello = frame(encode(Hello(VERSION)))
     acquire = encode(Acquire(1, "y"))
     told = {
         "it did not say hello": [frame(acquire)],
         "it speaks version 99": [frame(encode(Hello(99)))],
         "number 1 is in use": [hello, frame(acquire), frame(acquire)],
         "a frame of 4294967295 bytes": [hello, b"\xff" * 9],
-        "Invalid value": [hello, frame(encode({"type": "dance"}))],
-        "Expected `str`": [hello, frame(encode({"type": "acquire", "number": 1, "name": 3}))],
+        "Invalid value": [hello, frame(encode(["dance"]))],
+        "Expected `str`": [hello, frame(encode(["acquire", 1, 3]))],
     }
 
     async def scenario(lines: list[str]) -> None:
-        async with served() as (nodes, server, path), ControlClient(path) as client:
-            hold = await client.acquire("x")
+        async with served() as (nodes, server, path), operate(path) as client:
+            hold = await take(client, "x")
             for why, said in told.items():
                 await converse(path, *said)
                 assert why in lines[-1]
@@ -590,12 +592,12 @@ def test_nonsense_on_the_control_socket_harms_nobody_else() -> None:
                 await reader.read()
                 writer.close()
                 await writer.wait_closed()
-            await eventually(lambda: len(server.clients) == 1, f"the others are gone, seed {seed}")
+            await eventually(lambda: len(server.sessions) == 1, f"the others are gone, seed {seed}")
             assert not hold.lost.is_set(), f"seed {seed}"
             with pytest.raises(AcquireTimeout):
                 async with nodes[1].lock("x", timeout=0.05):
                     pass
-            await client.release(hold)
+            await hold.release()
             async with nodes[1].lock("x", timeout=5), nodes[1].lock("y", timeout=5):
                 pass
             assert_at_rest(nodes)
@@ -608,8 +610,8 @@ def test_a_client_that_does_not_read_is_dropped() -> None:
     async def scenario(lines: list[str]) -> None:
         async with served() as (_, server, path):
             reader, writer = await asyncio.open_unix_connection(str(path), limit=1)
-            writer.write(frame(encode(Hello(CONTROL_VERSION, "a mute"))))
-            ask = frame(encode({"type": "status", "number": 1}))
+            writer.write(frame(encode(Hello(VERSION, "a mute"))))
+            ask = frame(encode(["status", 1]))
 
             async def talk() -> None:
                 while True:
@@ -618,7 +620,7 @@ def test_a_client_that_does_not_read_is_dropped() -> None:
 
             with pytest.raises(ConnectionError):
                 await talk()
-            await eventually(lambda: not server.clients)
+            await eventually(lambda: not server.sessions)
             assert "dropped a mute on the control socket: it does not read" in lines[-1]
             writer.close()
             with pytest.raises(ConnectionError):

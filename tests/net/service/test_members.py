@@ -11,11 +11,12 @@ import pytest
 from soloist.cli import main
 from soloist.core import UsageError
 from soloist.net import NodeClosed
+from soloist.net.client import operator
+from soloist.net.client.operator import operate
 from soloist.net.engine.ticket import FENCE_BITS
 from soloist.net.member.anew import begin_anew
 from soloist.net.member.origin import DataDirectory
 from soloist.net.member.votes import DiskVotes
-from soloist.net.service.client import ControlClient
 from soloist.net.service.config import load, parse
 from soloist.net.service.dialogue import Status
 from soloist.testing import ports, until
@@ -31,8 +32,8 @@ def status(found: Cluster, node: str = "a") -> Status | None:
     """As its daemon says, if there is one."""
 
     async def ask() -> Status:
-        async with ControlClient(found.directory / f"t-{node}.sock") as client:
-            return await client.status()
+        async with operate(found.directory / f"t-{node}.sock") as client:
+            return await operator.status(client)
 
     try:
         return run(ask())

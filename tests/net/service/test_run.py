@@ -80,6 +80,15 @@ def test_kill_9_of_the_guardian_does_so_too(pair: Cluster) -> None:
         assert not alive(holder.beater)  # type: ignore[attr-defined]
 
 
+def test_where_both_are_killed_at_once_the_kernel_ends_the_command(pair: Cluster) -> None:
+    """Nobody is left to end what it has started."""
+    with beating(pair, "k9both", "--name", "a") as holder:
+        holder.send_signal(signal.SIGSTOP)  # so that it cannot do what the guardian would have done
+        os.kill(parent(holder.child), signal.SIGKILL)  # type: ignore[attr-defined]
+        holder.kill()
+        until(lambda: not alive(holder.child), "the command is dead")  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("kind", ["TERM", "INT"])
 def test_nobody_gets_the_lock_while_a_grandchild_of_a_stopped_runner_lives(pair: Cluster, kind: str) -> None:
     """The command ends at once, its child is deaf: the lock is free when that is dead."""

@@ -74,7 +74,7 @@ class Instance:
             terms.door,
         )
         self.capacity = layout.places
-        self.least_fence = self.epoch << FENCE_BITS
+        self.least_fence = (terms.fences or terms.epoch) << FENCE_BITS
         self.decode = decoder(card)
         self.out = Outbox(random.choice)
         self.ports = {process.me: make_port(process, self.out) for process in processes}

@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Summons(asyncio.Future[None]):
-    """What one task awaits, and nobody else. Settle it with `set_result`, then wake the task, now or soon.
+    """What one task awaits, and nobody else. It ends by `set_result`; then wake the task, now or soon.
 
     Now is `summons.context.run(summons.wake, summons)`: the task goes on within that call. So it may be only where
     no task runs: in a callback of the loop.

@@ -23,7 +23,17 @@ from soloist.net.engine.ticket import Caller, Cancellable, Effects, Ticket
 from soloist.net.engine.turns import Turns
 from soloist.net.errors import ConfigMismatch, LockError
 from soloist.net.link.transport import Transport
-from soloist.net.link.wire import Answer, Batch, Control, Envelope, Garbled, Muster, Question, Refusal
+from soloist.net.link.wire import (
+    Answer,
+    Batch,
+    Control,
+    Counsel,
+    Envelope,
+    Garbled,
+    Muster,
+    Question,
+    Refusal,
+)
 from soloist.views import Holder, View
 
 log = logging.getLogger("soloist.net")
@@ -43,6 +53,8 @@ class Lobby(Protocol):
     def keep(self, peer: str, envelope: Envelope) -> None: ...
 
     def hear(self, peer: str, said: Muster) -> None: ...
+
+    def take_counsel(self, peer: str, said: Counsel) -> None: ...
 
 
 class Switchboard:
@@ -246,6 +258,8 @@ class Switchboard:
                 self.inquiry.answered(peer, said)
             case Muster():
                 self.lobby.hear(peer, said)
+            case Counsel():
+                self.lobby.take_counsel(peer, said)
             case Refusal():
                 if instance := self.table.known(said.lock):  # without that peer nobody here will be let in
                     instance.fail(mismatch(said.lock, instance.capacity, f"{said.capacity} at {peer}"))

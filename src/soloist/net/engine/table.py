@@ -10,6 +10,7 @@ from soloist.algorithms import Card
 from soloist.core import Process, Send
 from soloist.net.cards import of_view
 from soloist.net.engine import withheld
+from soloist.net.engine.holdings import Holdings
 from soloist.net.engine.instance import Instance
 from soloist.net.engine.layout import Layout
 from soloist.net.engine.registering import callers
@@ -17,11 +18,10 @@ from soloist.net.engine.sites import Asleep, fresh
 from soloist.net.engine.ticket import Caller, CallLater, Door, Effects, Terms, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.wire import LockState
-from soloist.net.telemetry.observer import Observer, port_for, tell_of_lock
-from soloist.views import Holder, Registration, View
+from soloist.net.telemetry.observer import port_for, tell_of_lock
+from soloist.views import Holder, View
 
 if TYPE_CHECKING:
-    from soloist.net.hold import Hold
     from soloist.views.carry import Carried
 
 MOST_SITES = 2000
@@ -32,9 +32,10 @@ MOST_ASLEEP = 100_000
 """Names that are kept packed before the next view is asked for, with which those vanish that nobody uses."""
 
 
-class Table:
+class Table(Holdings):
     """Our part of every lock, by its instance's name."""
 
+    door: Door | None = None
     view: View
     """Who is a member, in which epoch, and what was held when it began. Once it has."""
     terms: Terms
@@ -48,10 +49,9 @@ class Table:
         effects: Effects,
         call_later: CallLater,
     ) -> None:
+        super().__init__()
         self.node, self.cards, self.locality = node, cards, locality
         self.effects, self.call_later = effects, call_later
-        self.door: Door | None = None
-        self.observers: list[Observer] = []
         self.epoch = 0
         """Of the view; 0 while there is none."""
         self.names = sorted(members)
@@ -60,12 +60,8 @@ class Table:
         self.instances: dict[str, Instance] = {}
         self.asleep: dict[str, Asleep] = {}
         """Locks that were not in use when there were many."""
-        self.holds: dict[str, list[Hold]] = {}
-        """Live holds by instance."""
         self.held: dict[str, list[Holder]] = {}
         """Locks that were held when the epoch began, and have not been met in it."""
-        self.withheld: dict[str, list[Registration]] = {}
-        """Locks that are held for nodes which are lost."""
         self.abandoned: set[tuple[str, int]] = set()
         """Registered holds of ours that were lost, by lock and fence."""
         self._hosts: dict[str, str] = {}
@@ -80,6 +76,14 @@ class Table:
     def most_permits(self) -> int:
         """The largest value of a semaphore."""
         return max(1, MOST_SITES // len(self.names))
+
+    @property
+    def several(self) -> str:
+        return self.cards[1].name
+
+    @property
+    def prompt(self) -> bool:
+        return self.cards[1].prompt
 
     # From view to view.
 
@@ -107,7 +111,9 @@ class Table:
         self.view, self.epoch, self.cards = view, view.epoch, of_view(view, self.cards)
         self.names = sorted(member.name for member in view.members)
         self.me = self.names.index(self.node)
-        self.terms = Terms(self.effects, view.epoch, self.locality, self.call_later, self.door)
+        self.terms = Terms(
+            self.effects, view.epoch, self.locality, self.call_later, self.door, view.fence_epoch
+        )
         self._hosts = {member.incarnation: member.name for member in view.members}
         self.held, self.withheld = by_lock(view.holders), withheld.by_lock(view.withheld)
         self.abandoned &= {(each.hold.lock, each.hold.fence) for each in view.registered}
@@ -153,7 +159,8 @@ class Table:
         hosts = tuple(map(self.names.index, start.hosts))
         layout = Layout.seated(hosts, self.me, capacity)
         mail = start.mail(self.node)
-        instance = self._awake(lock, self.card_for(capacity), layout, start.processes(self.node), 0, mail)
+        card, counter = self.card_for(capacity), self.view.counter
+        instance = self._awake(lock, card, layout, start.processes(self.node), counter, mail)
         instance.resume(mail, start.timers(self.node))
         for hold, site in zip(holds, start.seats, strict=True):
             if self._ours(hold) and (lock, hold.fence) not in self.abandoned:
@@ -203,26 +210,16 @@ class Table:
 
     # Who has what.
 
+    @property
+    def counted(self) -> int:
+        """What no fence that was given or heard of here counts beyond, in this view."""
+        awake = [instance.counter for instance in self.instances.values()]
+        return max([self.view.counter, *awake, *(asleep.counter for asleep in self.asleep.values())])
+
     def inside(self, lock: str) -> int:
         """How many permits are out at this node."""
         instance = self.instances.get(lock)
         return len(instance.inside) if instance else 0
-
-    def held_by(self, lock: str, owner: object) -> Hold | None:
-        """The newest hold of a task or thread."""
-        return next((hold for hold in reversed(self.holds.get(lock, ())) if hold.key[1] is owner), None)
-
-    def forget(self, hold: Hold, last: bool = True) -> None:
-        lock = hold.key[0]
-        holds = self.holds.get(lock)
-        if not holds or hold not in holds:
-            return
-        holds.remove(hold)
-        if not holds:
-            del self.holds[lock]
-        if last:
-            for observer in self.observers:
-                observer.on_exit(hold.first or hold)
 
     def known_of(self, lock: str) -> list[LockState]:
         """Of one lock (and the semaphore of that name), or of all that somebody here wants or has."""

@@ -80,6 +80,13 @@ CallLater = Callable[..., Cancellable]
 """As the event loop's `call_later`."""
 
 
+class Validity(Protocol):
+    """Whether what is held is good."""
+
+    def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
+        """Whether a hold is good at this moment."""
+
+
 class Room(Protocol):
     """What a door leads to: one lock, in one epoch. It never changes."""
 
@@ -91,7 +98,7 @@ class Room(Protocol):
     def epoch(self) -> int: ...
 
 
-class Door(Protocol):
+class Door(Validity, Protocol):
     """Whether callers may go in at this moment: asked at each entry. Without one they always may."""
 
     def enter(self, room: Room, ticket: Ticket) -> bool:
@@ -99,9 +106,6 @@ class Door(Protocol):
 
     def leave(self, room: Room, ticket: Ticket) -> bool:
         """The hold has ended. Whether the algorithm may go on in that epoch."""
-
-    def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
-        """Whether a hold is good at this moment."""
 
     def register(self, lock: str, capacity: int, epoch: int, ticket: Ticket) -> Holder | None:
         """Have voters told of the hold that is to begin; None if nobody may go in at this moment."""
@@ -124,3 +128,5 @@ class Terms(NamedTuple):
     locality: int = 1
     call_later: CallLater | None = None
     door: Door | None = None
+    fences: int = 0
+    """The first half of their fences, if that is not the epoch."""

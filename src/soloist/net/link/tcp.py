@@ -192,6 +192,10 @@ class TcpTransport:
         for peer in gone[: max(0, len(gone) - MOST_GONE)]:
             del self.peers[peer.name]
 
+    def socket_to(self, peer: str) -> Any:
+        there = self.peers.get(peer)
+        return there.connection.socket if there and there.connection else None
+
     def failures(self) -> dict[str, str]:
         tried = [peer for peer in self.peers.values() if peer.dialling and not peer.connection]
         return {peer.name: f"{peer.address}: {peer.failure or 'no answer yet'}" for peer in tried}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from soloist.core import UsageError
 from soloist.net.link.cipher import Cipher
@@ -93,6 +93,9 @@ class Transport(Protocol):
     def incarnation(self, peer: str) -> str | None:
         """Of the process that what comes from this peer comes from."""
 
+    def socket_to(self, peer: str) -> Any:
+        """That of the connection to it, to look at; None if there is none."""
+
     def descriptors(self) -> list[int]:
         """The files that the child of a fork must not keep."""
 
@@ -111,7 +114,11 @@ class MemoryHub:
     def __init__(self) -> None:
         self.present: dict[str, MemoryTransport] = {}
 
+    def __repr__(self) -> str:
+        return f"<MemoryHub: {', '.join(sorted(self.present)) or 'nobody yet'}>"
+
     def transport(self, node: str) -> MemoryTransport:
+        """The place of that node, to be given to it."""
         return MemoryTransport(self, node)
 
     def join(self, newcomer: MemoryTransport) -> None:
@@ -192,6 +199,9 @@ class MemoryTransport:
         there = self.peers.get(peer)
         return there.meeting.who.incarnation if there else None
 
+    def socket_to(self, peer: str) -> Any:
+        return None
+
     def connected(self) -> set[str]:
         return set(self.peers)
 
@@ -230,7 +240,9 @@ def introduce(one: MemoryTransport, other: MemoryTransport) -> None:
             here.meeting.trouble(there.node, why, mismatch)
         else:
             here.peers[there.node] = there
-    if why and (ours.joins or theirs.joins):  # it may be too early
+    if (
+        why and not mismatch and (ours.joins or theirs.joins or ours.epoch or theirs.epoch)
+    ):  # too early, perhaps
         asyncio.get_running_loop().call_later(RETRY_SECONDS, introduce_again, one, other)
     if not why:
         one.meeting.met(theirs)

@@ -91,7 +91,16 @@ class Garbled(msgspec.Struct, frozen=True, array_like=True, tag="garbled", gc=Fa
     lock: str
 
 
-Control = Question | Answer | Refusal | Muster | Garbled
+class Counsel(msgspec.Struct, frozen=True, array_like=True, tag="view"):
+    """What is said about who is a member, where there is no lease, and so no connection of its own for that."""
+
+    to: tuple[str, ...]
+    """A voter, a member, or both, of the node that gets it."""
+    body: msgspec.Raw
+    """One of `soloist.views.messages`."""
+
+
+Control = Question | Answer | Refusal | Muster | Garbled | Counsel
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):

@@ -14,7 +14,7 @@ from soloist.net.engine.ticket import Caller, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Who
-from soloist.net.link.wire import Control, Envelope, Muster
+from soloist.net.link.wire import Control, Counsel, Envelope, Muster
 from soloist.net.member.birth import Birth, Newborn
 from soloist.net.member.breaks import Breaks
 from soloist.net.member.roster import Roster
@@ -141,6 +141,9 @@ class Beginning:
     def hear(self, peer: str, said: Muster) -> None:
         self.birth.hear(peer, said)
         self.go_on()
+
+    def take_counsel(self, peer: str, said: Counsel) -> None:
+        """What is said about who is a member, where nobody has a lease."""
 
     def keep(self, peer: str, envelope: Envelope) -> None:
         """From one who knows already that all have met. Its body lies where the next message will be read into."""

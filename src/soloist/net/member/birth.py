@@ -57,6 +57,10 @@ class Birth:
         """Why this incarnation of a peer can never belong to our company; None if it can."""
         if not self.bound or self.met.get(peer, theirs) == theirs:
             return None
+        return self.successor(peer)
+
+    def successor(self, peer: str) -> str:
+        """Why that peer cannot take the place of the one before it."""
         return (
             f"{peer!r} was started again and knows nothing of the locks that it shares with {self.me!r}; "
             f"restart {self.me!r}, too, and all others that have not been"

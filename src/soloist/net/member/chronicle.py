@@ -98,7 +98,11 @@ class Chronicle:
     def activate(self, view: View) -> None:
         before, self.view, now = self.view, view, self.clock()
         self._known |= {node.incarnation: node.name for node in view.members}
-        reasons = set(self._reasons(before, view)) if before else {"birth" if view.counter else "join"}
+        reasons = (
+            set(self._reasons(before, view))
+            if before
+            else {"birth" if view.counter and not view.fences else "join"}
+        )
         since = self._since
         took = f" after {now - since:.3f} s" if since is not None else ""
         names = ", ".join(sorted(node.name for node in view.members))

@@ -89,7 +89,7 @@ def company(
     if join is not None:
         if peers is not None:
             raise UsageError("give peers= or join=, not both: a cluster that is there knows its members")
-        _check_join(name, join, leased)
+        _check_join(name, join)
         mine = where or listen
         if not in_memory:
             _check_own(mine, where)
@@ -104,11 +104,7 @@ def company(
     return Company(name, dict(peers), listen, voters=chosen, voter_only=voter_only)
 
 
-def _check_join(name: str, join: Mapping[str, str], leased: bool) -> None:
-    if not leased:
-        raise UsageError(
-            "join= needs a lease, not lease=None: without one the members are those who began together"
-        )
+def _check_join(name: str, join: Mapping[str, str]) -> None:
     if not join or name in join:
         raise UsageError(f"join= names members that are there, other than {name!r}, with their addresses")
 

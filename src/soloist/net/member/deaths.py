@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
+from typing import Any
 
 from soloist.net.link.handshake import Who
 from soloist.net.member.pidfd import PeerProcess, take
@@ -18,7 +18,7 @@ class Deaths:
         self.processes: dict[str, PeerProcess] = {}
         """Of peers on this host."""
 
-    def watch(self, theirs: Who, sock: socket.socket) -> None:
+    def watch(self, theirs: Who, sock: Any) -> None:
         """On one host the end of a process is known at once, and for certain. But if it serves others, they go on."""
         if before := self.processes.pop(theirs.node, None):
             before.close()

@@ -14,16 +14,24 @@ from soloist.net.member.etcd.endpoints import Endpoints, Etcd
 from soloist.views import Lease
 
 if TYPE_CHECKING:
+    from soloist.net.engine.switchboard import Switchboard
+    from soloist.net.link.handshake import Who
+    from soloist.net.link.transport import Transport
+    from soloist.net.member.company import Company
+    from soloist.net.member.fellowship import Fellowship
     from soloist.net.member.membership import Membership
+    from soloist.net.member.origin import DataDirectory
+    from soloist.net.member.succession import Succession
 
 LEAST_SECONDS = 2
 """Etcd's leases are no shorter than one and a half of its elections."""
 
 
-def engine(lease: Asked, etcd: Endpoints | None) -> tuple[Lease | None, Callable[..., Membership]]:
+def engine(lease: Asked, etcd: Endpoints | None) -> tuple[Lease | None, Callable[..., Succession]]:
     """The terms, from what a user says, and what begins a membership with them."""
     if etcd is None:
-        return check_lease(lease), begin_with_voters
+        terms = check_lease(lease)
+        return terms, begin_with_voters if terms else begin_with_all
     from soloist.net.member.etcd.membership import begin_with_etcd  # only who wants it loads HTTP
 
     return etcd_lease(lease), partial(begin_with_etcd, Etcd.of(etcd))
@@ -34,6 +42,21 @@ def begin_with_voters(*told: Any) -> Membership:
     from soloist.net.member.membership import begin_membership
 
     return begin_membership(*told)
+
+
+def begin_with_all(
+    terms: None,
+    told: Company,
+    board: Switchboard,
+    transport: Transport,
+    who: Who,
+    sentinel: bool,
+    data: DataDirectory | None,
+) -> Fellowship:
+    """Without a lease nobody is out-waited, and there is nothing for a sentinel to tell."""
+    from soloist.net.member.fellowship import Fellowship
+
+    return Fellowship(who, told, board, transport, data)
 
 
 def etcd_lease(said: Asked) -> Lease:

@@ -15,12 +15,12 @@ def default_directory(cluster: str, node: str) -> Path:
     A place that has it but cannot be written any more is not passed over: elsewhere the node would have forgotten
     all that it promised.
     """
-    places = [base / "soloist" / _segment(cluster) / _segment(node) for base in _bases()]
-    for place in places:
+    found = places(cluster, node)
+    for place in found:
         if os.path.exists(place):
             return place
     refused = []
-    for place in places:
+    for place in found:
         try:
             place.mkdir(mode=0o700, parents=True)
             return place
@@ -30,6 +30,11 @@ def default_directory(cluster: str, node: str) -> Path:
         f"no data directory for {node!r}, and a lease needs one; give data_dir=, or lease=None to do without both "
         f"({'; '.join(refused) or 'no home directory'})"
     )
+
+
+def places(cluster: str, node: str) -> list[Path]:
+    """Where it may be, in this order. None of them is made."""
+    return [base / "soloist" / _segment(cluster) / _segment(node) for base in _bases()]
 
 
 def _bases() -> list[Path]:

@@ -17,11 +17,10 @@ from soloist.net.cards import algorithms_of
 from soloist.net.engine.switchboard import Switchboard
 from soloist.net.errors import NoQuorum
 from soloist.net.link.cipher import Cipher
-from soloist.net.link.handshake import Welcome, Who, incarnation
+from soloist.net.link.handshake import Welcome, Who
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import encode
 from soloist.net.losses import LEASE_OVER
-from soloist.net.member.birth import Birth
 from soloist.net.member.breaks import BROKEN, Breaks
 from soloist.net.member.chronicle import of_names
 from soloist.net.member.clock import Clock, lease_clock
@@ -34,7 +33,7 @@ from soloist.net.member.succession import Succession
 from soloist.net.member.testament import Testament
 from soloist.net.member.votes import DiskVotes, MemoryVotes, Votes
 from soloist.net.telemetry.observer import tell
-from soloist.views import Algorithm, Holder, Lease, View
+from soloist.views import Algorithm, Holder, Lease, Node, View
 
 log = logging.getLogger("soloist.net")
 
@@ -119,13 +118,9 @@ class Membership(Succession):
     # What the transport asks and tells.
 
     def refusal(self, theirs: Who) -> str | None:
-        """Once there is a view it decides who is a member; before, as ever."""
-        if self.roster.is_namesake(theirs):
-            return f"another node is called {theirs.node!r}, at {self.roster.met[theirs.node].address}"
-        if self.joining or self.open or theirs.epoch or self._may_replace(theirs):
+        """Or it takes the place of one without whom nobody will be born."""
+        if not self.roster.is_namesake(theirs) and self._may_replace(theirs):
             return None
-        if theirs.joins:
-            return f"the cluster of {self.who.node!r} has not begun yet; who joins it is taken in then"
         return super().refusal(theirs)
 
     def _may_replace(self, theirs: Who) -> bool:
@@ -174,10 +169,6 @@ class Membership(Succession):
             self.transport.pulse_lost(peer)
 
     # Birth.
-
-    def go_on(self) -> None:
-        if not self.joining:
-            super().go_on()
 
     def _born_as(self, origin: int) -> None:
         """All have met, and nobody has ever had a view: this is the first one, and everybody makes the same."""
@@ -231,28 +222,11 @@ class Membership(Succession):
         if not self.ended:
             self.board.go_on()
 
-    def _rejoin(self) -> None:
-        """Left out of a view: come back as another incarnation. Those who wait do so until then."""
-        if self.ended:
-            return
-        waiting, _ = self.board.table.wedge()
-        self.board.outsiders = {
-            *self.roster.told.addresses,
-            *self.transport.connected(),
-        }  # of that epoch nothing is heard any more
-        self.open, self.joining = False, True
-        self.callers += waiting
-        self.who = msgspec.structs.replace(self.who, incarnation=incarnation())
-        if self.data:
-            with suppress(OSError):  # then its next start proves nothing, and the lease decides
-                self.data.become(self.who.incarnation)
-        self.birth = Birth(self.who.node, self.who.members, self.birth.met[self.who.node])
-        self.council.become(self.as_member(self.who))
-        self.roster.look_for_all()
-        self.transport.begin_again()
-
     def fetch(self) -> None:
         self.council.fetch()
+
+    def become(self, node: Node) -> None:
+        self.council.become(node)
 
     def why(self) -> str:
         """And what keeps this node from voting: others may have to wait for that some day."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import time
 from datetime import UTC, datetime
@@ -26,6 +27,8 @@ MAX_EPOCH = (1 << 63 - FENCE_BITS) - 1
 """So that a fence fits into 63 bits; reached in 2039 by the clock."""
 _COUNTERS_PER_MILLISECOND = 1 << 22
 """Nobody enters that often in a millisecond."""
+DRIFT = 0.02
+"""More than the clocks of two machines differ in rate, as a fraction."""
 
 
 def by_clock(now: int | None = None) -> int:
@@ -34,6 +37,11 @@ def by_clock(now: int | None = None) -> int:
     milliseconds = max(0, now - _BEGINNING)
     epoch, rest = divmod(milliseconds, 60_000)
     return min(epoch, MAX_EPOCH) << FENCE_BITS | rest * _COUNTERS_PER_MILLISECOND
+
+
+def most_counted(seconds: float) -> int:
+    """What nobody's fences can count beyond within that time."""
+    return math.ceil(seconds * 1000 * (1 + DRIFT)) * _COUNTERS_PER_MILLISECOND
 
 
 def epoch_of(fence: int) -> int:

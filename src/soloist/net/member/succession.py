@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 
 import msgspec
 
 from soloist.net.cards import algorithms_of, bound, check_view
 from soloist.net.engine.switchboard import Switchboard
 from soloist.net.errors import ConfigMismatch
-from soloist.net.link.handshake import Who
+from soloist.net.link.handshake import Who, incarnation
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Envelope
 from soloist.net.member.beginning import Beginning
+from soloist.net.member.birth import Birth
+from soloist.net.member.origin import DataDirectory
 from soloist.net.member.roster import Roster
 from soloist.views import Algorithm, Node, View
 
@@ -28,6 +31,7 @@ class Succession(Beginning):
     board: Switchboard
     transport: Transport
     roster: Roster
+    data: DataDirectory | None
     ended = False
 
     # What differs.
@@ -43,7 +47,25 @@ class Succession(Beginning):
     def entering(self, view: View) -> None:
         """Its locks are about to begin here."""
 
+    def become(self, node: Node) -> None:
+        """This process goes on as another incarnation, if others let it."""
+        raise NotImplementedError
+
     # In the loop.
+
+    def refusal(self, theirs: Who) -> str | None:
+        """Once there is a view it decides who is a member; before, as ever."""
+        if self.roster.is_namesake(theirs):
+            return f"another node is called {theirs.node!r}, at {self.roster.met[theirs.node].address}"
+        if self.joining or self.open or theirs.epoch:
+            return None
+        if theirs.joins:
+            return f"the cluster of {self.who.node!r} has not begun yet; who joins it is taken in then"
+        return super().refusal(theirs)
+
+    def go_on(self) -> None:
+        if not self.joining:
+            super().go_on()
 
     def as_member(self, who: Who) -> Node:
         """What views say of this node."""
@@ -111,6 +133,28 @@ class Succession(Beginning):
             for peer in self.transport.connected()
             if self.transport.incarnation(peer) != members.get(peer)
         }
+
+    def _rejoin(self) -> None:
+        """Left out of a view: come back as another incarnation. Those who wait do so until then."""
+        if self.ended:
+            return
+        waiting, _ = self.board.table.wedge()
+        self.board.outsiders = {
+            *self.roster.told.addresses,
+            *self.transport.connected(),
+        }  # of that epoch nothing is heard any more
+        self.open, self.joining = False, True
+        self.callers += waiting
+        self.who = msgspec.structs.replace(self.who, incarnation=incarnation())
+        if self.data:
+            with suppress(
+                OSError
+            ):  # then its next start proves nothing, and whoever is waited for is waited for
+                self.data.become(self.who.incarnation)
+        self.birth = Birth(self.who.node, self.who.members, self.birth.met[self.who.node])
+        self.become(self.as_member(self.who))
+        self.roster.look_for_all()
+        self.transport.begin_again()
 
     def keep(self, peer: str, envelope: Envelope) -> None:
         """M6: of a later epoch; it is delivered once that has begun."""

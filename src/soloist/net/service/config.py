@@ -15,7 +15,9 @@ seven by name; one that is `voter_only` has no locks. A node with `join` is not 
 it in, nodes of this file by name, or of another in a table of names and addresses. It may `listen` elsewhere than others
 find it.
 
-`control`, `data_dir`, `metrics`, `secret_file`, `tls` and `trace` may stand at the top, for all nodes, or with a node, for that
+With `clients`, an address, clients come in there that are not on its host (see `soloist.net.service.client_port`).
+
+`clients`, `client_secret_file`, `control`, `data_dir`, `metrics`, `secret_file`, `tls` and `trace` may stand at the top, for all nodes, or with a node, for that
 one. In paths `{name}` is the node's name; relative ones start where the file is. Whatever is wrong is said with
 file, line and key.
 """
@@ -25,7 +27,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -37,59 +39,13 @@ from soloist.net.member.company import Asked
 from soloist.net.member.engines import etcd_lease
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.node import Node
+from soloist.net.service.client_port import ClientPort, read_port, read_secret
+from soloist.net.service.settings import EtcdSettings, NodeSettings, Table, TlsSettings, Top
 from soloist.own import is_own
 
 T = TypeVar("T")
-Text = Annotated[str, msgspec.Meta(min_length=1)]
-Table = dict[str, Any]
-
 SOCKET_PATH = 107
 """The longest path of a Unix socket, in bytes."""
-
-
-# What the file may say.
-
-
-class _Settings(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """At the top, for all nodes, or with a node."""
-
-    control: Text | None = None
-    metrics: int | Text | None = None
-    secret_file: Text | None = None
-    tls: Table | None = None
-    trace: Text | None = None
-    data_dir: Text | None = None
-
-
-class _Top(_Settings):
-    cluster: Text = "soloist"
-    algorithm: Text | None = None
-    semaphore_algorithm: Text | None = None
-    locality: Annotated[int, msgspec.Meta(ge=0)] = 1
-    lease: Annotated[float, msgspec.Meta(ge=0.5)] | str = "auto"
-    etcd: list[Text] | Table | None = None
-    insecure: bool = False
-    shortcut: bool = True
-    nodes: Table | None = None
-
-
-class _Node(_Settings):
-    address: Text
-    listen: Text | None = None
-    join: list[Text] | Table | None = None
-    voter: bool = False
-    voter_only: bool = False
-
-
-class _Tls(msgspec.Struct, forbid_unknown_fields=True):
-    certificate: Text
-    authority: Text
-    key: Text | None = None
-
-
-class _Etcd(msgspec.Struct, forbid_unknown_fields=True):
-    endpoints: list[Text]
-    tls: Table
 
 
 # What it means.
@@ -113,18 +69,11 @@ class Member(msgspec.Struct, frozen=True):
     voter_only: bool = False
     etcd: Etcd | None = None
     """The one that decides who is a member; None: the nodes decide."""
+    port: ClientPort | None = None
+    """Where clients come in that are not on its host."""
 
     def secret(self) -> bytes | None:
-        """What is in the secret's file; a line end after it is not part of it."""
-        if self.secret_file is None:
-            return None
-        try:
-            secret = self.secret_file.read_bytes().rstrip(b"\r\n")
-        except OSError as error:
-            raise UsageError(f"secret_file {self.secret_file}: {error.strerror}") from None
-        if not secret:
-            raise UsageError(f"secret_file {self.secret_file} is empty")
-        return secret
+        return None if self.secret_file is None else read_secret("secret_file", self.secret_file)
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -201,7 +150,7 @@ class _Reader:
 
     def __init__(self, document: Document) -> None:
         self.document, self.path, self.fail = document, document.path, document.fail
-        self.top = document.convert(document.data, _Top)
+        self.top = document.convert(document.data, Top)
 
     def config(self) -> Config:
         top = self.top
@@ -229,7 +178,7 @@ class _Reader:
     def _member(self, name: str, value: Any) -> Member:
         keys: Keys = ("nodes", self._name(name, ("nodes", name)))
         short = isinstance(self.document.convert(value, str | Table, keys), str)  # type: ignore[arg-type]
-        own = self.document.convert({"address": value} if short else value, _Node, keys)
+        own = self.document.convert({"address": value} if short else value, NodeSettings, keys)
 
         def setting(key: str) -> tuple[Any, Keys]:
             """The node's own, or everybody's; and where it stands."""
@@ -242,13 +191,14 @@ class _Reader:
 
         self._checked(own.address, keys if short else (*keys, "address"), address)
         self._check_part(own, keys)
+        tls = self._tls(*setting("tls"), name)
         return Member(
             name=name,
             address=own.address,
             control=self._control(file("control"), name, setting("control")[1]),
             metrics=self._metrics(*setting("metrics")),
             secret_file=file("secret_file"),
-            tls=self._tls(*setting("tls"), name),
+            tls=tls,
             trace=file("trace"),
             data_dir=file("data_dir"),
             listen=own.listen or "",
@@ -256,9 +206,10 @@ class _Reader:
             voter=own.voter,
             voter_only=own.voter_only,
             etcd=self._etcd(name),
+            port=read_port(self.document, self.top, setting("clients"), file, tls),
         )
 
-    def _check_part(self, own: _Node, keys: Keys) -> None:
+    def _check_part(self, own: NodeSettings, keys: Keys) -> None:
         """Whether what it is to do fits together."""
         if own.listen is not None:
             self._checked(own.listen, (*keys, "listen"), address)
@@ -324,7 +275,7 @@ class _Reader:
     def _tls(self, table: Table | None, keys: Keys, name: str) -> TLS | None:
         if table is None:
             return None
-        found = self.document.convert(table, _Tls, keys)
+        found = self.document.convert(table, TlsSettings, keys)
         paths = {
             key: str(self._path(text, name)) for key, text in msgspec.structs.asdict(found).items() if text
         }
@@ -337,7 +288,7 @@ class _Reader:
             return None
         if isinstance(given, list):
             return self._checked(given, keys, Etcd.of)
-        found = self.document.convert(given, _Etcd, keys)
+        found = self.document.convert(given, EtcdSettings, keys)
         tls = self._tls(found.tls, (*keys, "tls"), name)
         return self._checked(Etcd(tuple(found.endpoints), tls), keys, Etcd.of)
 

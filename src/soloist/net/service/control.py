@@ -1,7 +1,8 @@
-"""How programs on the same host talk to a daemon: over a Unix socket that only its user may open.
+"""Where clients come in: at the node's own Unix socket, and at a port for clients if there is one.
 
-Whatever a client holds belongs to its connection: when that ends, for whatever reason, its locks are released and its
-requests withdrawn. What is said is in `soloist.net.service.dialogue`.
+At the socket, which only the node's user may open, whatever a client holds belongs to its connection: when that ends, for
+whatever reason, its locks are released and its requests withdrawn. From elsewhere an end of a connection proves nothing, and
+the client is waited for as its session says. What is said is in `soloist.net.service.dialogue`.
 """
 
 from __future__ import annotations
@@ -9,96 +10,139 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
 
-import msgspec
-
-from soloist.core import ProtocolError, SoloistError, UsageError
-from soloist.net.errors import AcquireTimeout, NodeClosed
-from soloist.net.link.wire import Frames, LockState, encode, frame
-from soloist.net.lock import OWNER, Hold, Lock
-from soloist.net.losses import abandon
-from soloist.net.member.electing import change_voters
+from soloist.core import UsageError
+from soloist.net.member.clock import lease_clock
+from soloist.net.member.gate import Gate
 from soloist.net.node import Node
-from soloist.net.service.dialogue import (
-    CONTROL_VERSION,
-    Acquire,
-    AskBreak,
-    AskHolders,
-    AskStatus,
-    Broke,
-    ChangeVoters,
-    Done,
-    Granted,
-    Hello,
-    Holders,
-    Leave,
-    Lost,
-    MemberStatus,
-    Refused,
-    Release,
-    Released,
-    Reply,
-    Request,
-    Status,
-    Welcome,
-    decode_request,
-)
+from soloist.net.service.dialogue import Hello
+from soloist.net.service.door import Door
+from soloist.net.service.rights import Limits, Rights
+from soloist.net.service.session import Session
+from soloist.net.service.visit import Visit
 
 log = logging.getLogger("soloist.net")
 
-CONTROL_FRAME = 1024 * 1024
-SLOW_CLIENT = 4 * 1024 * 1024
-"""Bytes that a client may leave unread before it is dropped."""
+LOCAL_LIMITS = Limits(
+    connections=100_000,
+    strangers=4096,
+    waiting=20_000,
+    holds=20_000,
+    frame=1024 * 1024,
+    unread=4 * 1024 * 1024,
+)
 WAITS_KEPT = 200
-WORDS = {"add": "added", "remove": "removed"}
-CLOSE_SECONDS = 1.0
 LET_GO_SECONDS = 6.0
 """The most that clients get who were told to let go: a little more than `soloist run` gives its command."""
+LOOK_SECONDS = 0.2
+"""How often sessions are looked at that may be over."""
 
 
 class ControlServer:
-    """The daemon's side."""
+    """The node's side: all sessions, and the doors that they come in by."""
 
     def __init__(self, node: Node, cluster: str, addresses: dict[str, str]) -> None:
         self.node, self.cluster, self.addresses = node, cluster, addresses
-        self.clients: dict[Client, asyncio.Task[None]] = {}
-        self.server: asyncio.Server | None = None
+        self.sessions: dict[bytes, Session] = {}
+        self.doors: list[Door] = []
         self.waits: deque[float] = deque(maxlen=WAITS_KEPT)
         self.stopping: str | None = None
         """Why nothing is granted any more."""
-        self.started = time.monotonic()
+        self.silent = False
+        """Whether no renewal is acknowledged any more."""
         self.told_to_leave: Callable[[], None] = lambda: None
         """Called when a client wants this node to end."""
+        self.clock: Callable[[], float] = time.monotonic
+        with contextlib.suppress(UsageError):  # then there are no leases, either
+            self.clock = lease_clock()
+        self._started = time.monotonic()
+        self._looking: asyncio.TimerHandle | None = None
 
     async def start(self, path: Path) -> None:
         """Listen. Whoever calls this is the only daemon of that path: what lies there is left from a dead one."""
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        door = Door(self, LOCAL_LIMITS, "the control socket")
         try:
             listening.bind(str(path))
             os.chmod(path, 0o600)  # before it listens: nobody else ever gets in
-            self.server = await asyncio.start_unix_server(self._accept, sock=listening)
+            await door.open_unix(listening)
         except OSError as error:
             listening.close()
             raise UsageError(f"cannot open the control socket {path}: {error.strerror}") from None
+        self.enter_by(door)
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        client = Client(self, reader, writer)
-        task = asyncio.current_task()
-        assert task
-        self.clients[client] = task
-        try:
-            await client.serve()
-        finally:
-            del self.clients[client]
+    def enter_by(self, door: Door) -> None:
+        """A door that is open."""
+        self.doors.append(door)
+        if self._looking is None:
+            self._look()
+
+    # Sessions.
+
+    def session(self, visit: Visit, hello: Hello, rights: Rights) -> tuple[Session | None, bool]:
+        """The one that a client goes on in, or a new one; and whether it goes on. None: it is another client's."""
+        key = hello.session or os.urandom(16)
+        session = self.sessions.get(key)
+        if session and session.rights.name != rights.name:
+            return None, False
+        if session and (session.stay is None or session.overdue()):
+            session.end()
+            session = None
+        resumed = session is not None
+        if session is None:
+            session = Session(self, key, visit.program, _asked_for(rights, hello.lease), visit.door.limits)
+            self.sessions[key] = session
+        elif session.visit:
+            session.visit.hang_up()
+        session.visit = visit
+        return session, resumed
+
+    def forget(self, session: Session) -> None:
+        if self.sessions.get(session.key) is session:
+            del self.sessions[session.key]
+
+    def went(self, visit: Visit) -> None:
+        """A connection is gone."""
+        session = visit.session
+        if session is None or visit.pulse or session.visit is not visit:
+            return
+        session.visit = None
+        if session.stay is None:
+            session.end()
+
+    def _look(self) -> None:
+        """S4."""
+        for session in [each for each in self.sessions.values() if each.overdue()]:
+            session.end("its client was silent for longer than the lease of its session")
+        self._looking = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
+
+    # What the node has.
+
+    def left(self) -> float:
+        """Seconds of the node's own lease."""
+        door = self.node.table.door
+        return door.left() if isinstance(door, Gate) else math.inf
+
+    def bounded(self) -> bool:
+        return self.node.lease is not None
+
+    def busy(self) -> bool:
+        """Whether a request needs more than its turn: a peer is far behind, or somebody watches each caller."""
+        return bool(self.node.outgoing.behind or self.node.observers)
+
+    def uptime(self) -> float:
+        return time.monotonic() - self._started
+
+    # The end.
 
     async def drain(self, grace: float) -> None:
         """No more grants. Whoever holds something may finish in that time, or else is told to stop and let go.
@@ -106,15 +150,22 @@ class ControlServer:
         That gets as long again, at most: who wants it done quickly gets it quickly.
         """
         self.stopping = f"node {self.node.name!r} is being stopped"
-        for client in self.clients:
-            client.withdraw(self.stopping)
+        for session in list(self.sessions.values()):
+            session.requests.withdraw(self.stopping)
         if not await self._released(grace):
-            for client in self.clients:
-                client.evict(self.stopping)
+            for session in list(self.sessions.values()):
+                session.evict(self.stopping)
             await self._released(min(grace, LET_GO_SECONDS))
+        await self.outwait()
+
+    async def outwait(self) -> None:
+        """Until no client can take what it holds for good: what follows lets others in."""
+        self.silent = True
+        while any(session.holds and self.clock() < session.believed for session in self.sessions.values()):
+            await asyncio.sleep(0.01)
 
     def holders(self) -> int:
-        return sum(1 for client in self.clients if client.holds)
+        return sum(1 for session in self.sessions.values() if session.holds)
 
     async def _released(self, seconds: float) -> bool:
         """Whether all have let go within that time: only then may others have what they held."""
@@ -125,267 +176,14 @@ class ControlServer:
         return not self.holders()
 
     async def close(self) -> None:
-        if self.server:
-            self.server.close()
-        clients = dict(self.clients)
-        for client in clients:
-            client.writer.close()  # then its reader comes to an end, and so does its task
-        if clients:
-            await asyncio.wait(clients.values(), timeout=CLOSE_SECONDS)
-        for client, task in clients.items():
-            if not task.done():  # it does not read what was said last
-                client.writer.transport.abort()
-                await asyncio.wait({task})
-
-    def _members(self) -> list[MemberStatus]:
-        node, roster = self.node, self.node.beginning.roster
-        connected = node.transport.connected() | {node.name}
-        known = (roster and roster.roll()) or {
-            name: (where, "member") for name, where in sorted(self.addresses.items())
-        }
-        return [
-            MemberStatus(
-                name,
-                where,
-                name in connected,
-                0 if name == node.name else node.transport.backlog(name),
-                role,
-            )
-            for name, (where, role) in known.items()
-        ]
-
-    def status(self, number: int) -> Status:
-        node, instances = self.node, self.node.instances.values()
-        return Status(
-            number=number,
-            cluster=self.cluster,
-            node=node.name,
-            pid=os.getpid(),
-            algorithm=node.table.cards[0].name,
-            semaphore_algorithm=node.table.cards[1].name,
-            uptime=time.monotonic() - self.started,
-            members=self._members(),
-            entries=node.stats.entries,
-            messages_sent=node.stats.messages_sent,
-            messages_received=node.stats.messages_received,
-            reconnects=getattr(node.transport, "reconnects", 0),
-            locks=len(instances) + len(node.asleep),
-            held=sum(len(instance.inside) for instance in instances),
-            waiting=sum(instance.waiting for instance in instances),
-            clients=len(self.clients),
-            leaving=self.stopping,
-            trouble=node.trouble(),
-            epoch=node.epoch,
-            protocol=node.table.view.protocol if node.epoch else 0,
-            lease=node.lease,
-            voters=node.beginning.voters(),
-            withheld=node.withheld(),
-            waits=list(self.waits),
-        )
+        if self._looking:
+            self._looking.cancel()
+        for door in self.doors:
+            await door.close()
+        for session in list(self.sessions.values()):
+            session.end("its node has ended")
 
 
-class Client:
-    """One connection of one client, and all that it has."""
-
-    def __init__(
-        self, server: ControlServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        self.server, self.node = server, server.node
-        self.reader, self.writer = reader, writer
-        self.holds: dict[int, Hold] = {}
-        self.tasks: dict[int, asyncio.Task[Any]] = {}
-        """Questions that are not answered yet."""
-        self.acquiring: set[int] = set()
-        """Those of them that ask for a lock."""
-        self.greeted = False
-        self.program = "a client"
-
-    async def serve(self) -> None:
-        frames = Frames(CONTROL_FRAME)
-        try:
-            while data := await self.reader.read(65536):
-                for body in frames.feed(data):
-                    self._handle(decode_request(body))
-        except (ProtocolError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            log.warning("%s: dropped %s on the control socket: %s", self.node.name, self.program, error)
-        except ConnectionError:
-            pass
-        finally:
-            self._gone()
-
-    def _gone(self) -> None:
-        """The client is no more: nothing of it stays behind."""
-        for task in self.tasks.values():
-            task.cancel()
-        for hold in list(self.holds.values()):
-            self._log("%s: %s left while it held %r", hold, level=logging.WARNING)
-            abandon(hold, "its client has ended")
-        self.holds.clear()
-        self.writer.close()
-
-    def withdraw(self, why: str) -> None:
-        """The client waits no longer for any lock."""
-        for number in self.acquiring:
-            self.tasks[number].cancel(why)
-
-    def evict(self, why: str) -> None:
-        """Ask the client to let go of everything."""
-        for number in self.holds:
-            self._say(Lost(number, why))
-
-    def _handle(self, request: Request) -> None:
-        if not self.greeted and not isinstance(request, Hello):
-            raise ProtocolError("it did not say hello")
-        match request:
-            case Hello():
-                self._hello(request)
-            case Acquire():
-                self._begin(request.number, self._acquire(request))
-            case Release():
-                self._release(request.number)
-            case AskStatus():
-                self._say(self.server.status(request.number))
-            case AskHolders():
-                self._begin(request.number, self._holders(request.number))
-            case AskBreak():
-                self._begin(request.number, self._break(request))
-            case ChangeVoters():
-                self._begin(request.number, self._change(request.number, request.kind, request.name))
-            case Leave():
-                self._begin(request.number, self._leave(request.number))
-
-    def _hello(self, hello: Hello) -> None:
-        self.program = hello.program or self.program
-        self._say(Welcome(CONTROL_VERSION, self.server.cluster, self.node.name, os.getpid()))
-        if hello.version != CONTROL_VERSION:
-            raise ProtocolError(f"it speaks version {hello.version}, we speak {CONTROL_VERSION}")
-        self.greeted = True
-
-    def _begin(self, number: int, work: Coroutine[Any, Any, object]) -> None:
-        if number in self.tasks or number in self.holds:
-            work.close()
-            raise ProtocolError(f"number {number} is in use")
-        task = asyncio.create_task(work)
-        self.tasks[number] = task
-        task.add_done_callback(lambda _: self.tasks.pop(number, None))
-
-    async def _acquire(self, asked: Acquire) -> None:
-        # The connection is who waits and holds, not this task. But it may have several permits of a semaphore.
-        OWNER.set(self if asked.value in (None, 1) else object())
-        self.acquiring.add(asked.number)
-        since = time.monotonic()
-        try:
-            if self.server.stopping:
-                raise NodeClosed(self.server.stopping)
-            lock = self._lock(asked)
-            hold = await lock.acquire_or_raise(asked.timeout)
-        except AcquireTimeout as error:
-            self._say(Refused(asked.number, "AcquireTimeout", str(error), await self._holders_of(asked)))
-        except SoloistError as error:
-            self._say(Refused(asked.number, type(error).__name__, str(error)))
-        except asyncio.CancelledError:
-            if self.server.stopping:
-                self._say(Refused(asked.number, "NodeClosed", self.server.stopping))
-            raise
-        else:
-            self.server.waits.append(time.monotonic() - since)
-            self._granted(asked.number, hold)
-        finally:
-            self.acquiring.discard(asked.number)
-
-    def _lock(self, asked: Acquire) -> Lock:
-        if asked.value is None:
-            return self.node.lock(
-                asked.name,
-                timeout=asked.timeout,
-                note=asked.note,
-                on_lost="flag",
-                on_holder_loss=asked.on_holder_loss,
-                lock_delay=asked.lock_delay,
-            )
-        return self.node.semaphore(
-            asked.name,
-            asked.value,
-            permits=asked.permits,
-            timeout=asked.timeout,
-            note=asked.note,
-            on_lost="flag",
-            on_holder_loss=asked.on_holder_loss,
-            lock_delay=asked.lock_delay,
-        )
-
-    def _granted(self, number: int, hold: Hold) -> None:
-        if self.writer.is_closing():
-            hold.release_now()
-            return
-        self.holds[number] = hold
-        hold.on_lost = lambda lost: self._say(Lost(number, lost.why))
-        self._log("%s: granted to %s: %r", hold)
-        self._say(Granted(number, hold.fence, hold.slot))
-
-    def _release(self, number: int) -> None:
-        if hold := self.holds.pop(number, None):
-            self._log("%s: released by %s: %r", hold)
-            hold.release_now()
-        elif task := self.tasks.get(number):
-            task.cancel()
-        self._say(Released(number))
-
-    async def _holders_of(self, asked: Acquire) -> list[LockState]:
-        kind = "lock" if asked.value is None else "semaphore"
-        try:
-            inspection = await self.node.inspect(asked.name)
-        except NodeClosed:
-            return []
-        holders = [view for view in inspection.holders if view.lock == f"{kind}:{asked.name}"]
-        return sorted(holders, key=lambda view: view.node)
-
-    async def _holders(self, number: int) -> None:
-        try:
-            views = await self.node.holders()
-            self._say(Holders(number, views, self.node.missing()))
-        except SoloistError as error:
-            self._say(Refused(number, type(error).__name__, str(error)))
-
-    async def _break(self, asked: AskBreak) -> None:
-        try:
-            self._say(Broke(asked.number, await self.node.break_lock(asked.name, asked.timeout)))
-        except SoloistError as error:
-            self._say(Refused(asked.number, type(error).__name__, str(error)))
-
-    async def _change(self, number: int, kind: Literal["add", "remove"], name: str) -> bool:
-        try:
-            epoch = await change_voters(self.node.beginning, kind, name)
-        except SoloistError as error:
-            self._say(Refused(number, type(error).__name__, str(error)))
-            return False
-        log.warning("%s: %s by %s: voter %s", self.node.name, WORDS[kind], self.program, name)
-        self._say(Done(number, epoch))
-        return True
-
-    async def _leave(self, number: int) -> None:
-        """Its vote goes first: a voter that never comes back would count among those that are needed."""
-        name = self.node.name
-        if self.node.lease is None:
-            why = "without a lease the others cannot go on without this node; stop all of them"
-            self._say(Refused(number, "UsageError", why))
-        elif name in self.node.beginning.voters():
-            if await self._change(number, "remove", name):
-                self.server.told_to_leave()
-        else:
-            self._say(Done(number, self.node.epoch))
-            self.server.told_to_leave()
-
-    def _say(self, reply: Reply) -> None:
-        if self.writer.is_closing():
-            return
-        self.writer.write(frame(encode(reply)))
-        if self.writer.transport.get_write_buffer_size() > SLOW_CLIENT:
-            log.warning(
-                "%s: dropped %s on the control socket: it does not read", self.node.name, self.program
-            )
-            self.writer.transport.abort()
-
-    def _log(self, text: str, hold: Hold, level: int = logging.DEBUG) -> None:
-        facts = {"lock": hold.name, "fence": hold.fence, "client": self.program}
-        log.log(level, text, self.node.name, self.program, hold.name, extra=facts)
+def _asked_for(rights: Rights, lease: float) -> Rights:
+    """A client may ask for a shorter session lease than the node would give it."""
+    return rights.shortened(lease) if rights.session and 0 < lease < rights.session.length else rights

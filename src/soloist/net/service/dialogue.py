@@ -1,6 +1,7 @@
-"""What a daemon and its clients say to each other on a control socket.
+"""What a node and its clients say to each other.
 
-A client says hello, then asks; every answer bears the number of its question.
+A client says hello, and shows who it is if it has to; the node says welcome. From then on the client asks, and every answer
+bears the number of its question. Greetings are maps, so that versions can tell each other which they are; the rest is short.
 """
 
 from __future__ import annotations
@@ -9,21 +10,74 @@ from typing import Literal
 
 import msgspec
 
+from soloist.net.engine.inquiry import Inspection
 from soloist.net.link.wire import LockState
 from soloist.net.member.breaks import Broken
 
-CONTROL_VERSION = 1
+VERSION = 2
+MOST_LIVE = 20_000
+"""Requests and holds that one session may have."""
 
 
-# What a client says.
+# Greetings.
 
 
 class Hello(msgspec.Struct, frozen=True, tag="hello"):
     version: int
     program: str = ""
+    session: bytes = b""
+    """Drawn by the client; whoever knows it may go on in the session."""
+    live: tuple[int, ...] = ()
+    """The requests and holds that the client has in it."""
+    lease: float = 0.0
+    """The longest session lease that the client wants; 0: as the node has it."""
+    pulse: bool = False
+    """Whether this connection is for renewals alone."""
+    client: str = ""
+    """Which of the node's clients it is, where these have names."""
+    nonce: bytes = b""
 
 
-class Acquire(msgspec.Struct, frozen=True, tag="acquire"):
+class Challenge(msgspec.Struct, frozen=True, tag="challenge"):
+    """Show that you know the secret."""
+
+    nonce: bytes
+
+
+class Proof(msgspec.Struct, frozen=True, tag="proof"):
+    code: bytes
+
+
+class Welcome(msgspec.Struct, frozen=True, tag="welcome"):
+    version: int
+    cluster: str
+    node: str
+    pid: int
+    lease: float = 0.0
+    """Of the session, in seconds; 0 if it ends with its connection."""
+    renewed: bool = False
+    """Whether what is held is good only for as long as renewals are acknowledged."""
+    resumed: bool = False
+    """Whether the session goes on."""
+    live: tuple[int, ...] = ()
+    """What the node has of it: requests and holds."""
+    code: bytes = b""
+    """The node's own proof that it knows the secret."""
+
+
+class Sorry(msgspec.Struct, frozen=True, tag="sorry"):
+    """It will not be, and why."""
+
+    why: str
+
+
+Greeting = Hello | Challenge | Proof | Welcome | Sorry
+
+
+# What a client asks.
+
+
+class Acquire(msgspec.Struct, frozen=True, array_like=True, tag="acquire", gc=False):
     """Wait for a lock, or for a semaphore if there is a `value`. Answered by `Granted` or `Refused`."""
 
     number: int
@@ -36,21 +90,36 @@ class Acquire(msgspec.Struct, frozen=True, tag="acquire"):
     lock_delay: float | None = None
 
 
-class Release(msgspec.Struct, frozen=True, tag="release"):
-    """Give back what the `Acquire` of that number got; or withdraw it, if it still waits. Answered by `Released`."""
+class Release(msgspec.Struct, frozen=True, array_like=True, tag="release", gc=False):
+    """Give back what the `Acquire` of that number got; or withdraw it, if it still waits. There is no answer."""
 
     number: int
 
 
-class AskStatus(msgspec.Struct, frozen=True, tag="status"):
+class Renew(msgspec.Struct, frozen=True, array_like=True, tag="renew", gc=False):
+    """On a connection for renewals. Answered by `Renewed`."""
+
     number: int
 
 
-class AskHolders(msgspec.Struct, frozen=True, tag="holders"):
+class Bye(msgspec.Struct, frozen=True, array_like=True, tag="bye"):
+    """The client holds and wants nothing any more, and goes."""
+
+
+class AskStatus(msgspec.Struct, frozen=True, array_like=True, tag="status"):
     number: int
 
 
-class AskBreak(msgspec.Struct, frozen=True, tag="break"):
+class AskHolders(msgspec.Struct, frozen=True, array_like=True, tag="holders"):
+    number: int
+
+
+class AskInspect(msgspec.Struct, frozen=True, array_like=True, tag="inspect"):
+    number: int
+    name: str
+
+
+class AskBreak(msgspec.Struct, frozen=True, array_like=True, tag="break"):
     """Have a lock taken from whoever holds it. Answered by `Broke` or `Refused`."""
 
     number: int
@@ -58,7 +127,7 @@ class AskBreak(msgspec.Struct, frozen=True, tag="break"):
     timeout: float | None = None
 
 
-class ChangeVoters(msgspec.Struct, frozen=True, tag="voters"):
+class ChangeVoters(msgspec.Struct, frozen=True, array_like=True, tag="voters"):
     """One more, or one less. Answered by `Done` once that holds whatever crashes, or `Refused`."""
 
     number: int
@@ -66,32 +135,29 @@ class ChangeVoters(msgspec.Struct, frozen=True, tag="voters"):
     name: str
 
 
-class Leave(msgspec.Struct, frozen=True, tag="leave"):
+class Leave(msgspec.Struct, frozen=True, array_like=True, tag="leave"):
     """Leave the cluster for good, vote no more, and end. Answered by `Done` or `Refused`."""
 
     number: int
 
 
-Request = Hello | Acquire | Release | AskStatus | AskHolders | AskBreak | ChangeVoters | Leave
+Longer = AskHolders | AskInspect | AskBreak | ChangeVoters | Leave
+"""What is not answered at once."""
+Question = AskStatus | Longer
+Request = Acquire | Release | Renew | Bye | Question
 
 
-# What a daemon says.
+# What a node answers.
 
 
-class Welcome(msgspec.Struct, frozen=True, tag="welcome"):
-    version: int
-    cluster: str
-    node: str
-    pid: int
-
-
-class Granted(msgspec.Struct, frozen=True, tag="granted"):
+class Granted(msgspec.Struct, frozen=True, array_like=True, tag="granted", gc=False):
     number: int
-    fence: int
-    slot: int | None
+    fences: tuple[int, ...]
+    """One for each permit."""
+    slots: tuple[int, ...]
 
 
-class Refused(msgspec.Struct, frozen=True, tag="refused"):
+class Refused(msgspec.Struct, frozen=True, array_like=True, tag="refused"):
     """`kind` is the class of the error. `holders` is for people; it is known only after a timeout."""
 
     number: int
@@ -100,15 +166,17 @@ class Refused(msgspec.Struct, frozen=True, tag="refused"):
     holders: list[LockState] = []
 
 
-class Released(msgspec.Struct, frozen=True, tag="released"):
-    number: int
-
-
-class Lost(msgspec.Struct, frozen=True, tag="lost"):
+class Lost(msgspec.Struct, frozen=True, array_like=True, tag="lost"):
     """What was granted is no longer sure: stop, and then release."""
 
     number: int
     why: str
+
+
+class Renewed(msgspec.Struct, frozen=True, array_like=True, tag="renewed", gc=False):
+    number: int
+    worth: float
+    """Seconds from when the renewal was sent, on the client's clock."""
 
 
 class MemberStatus(msgspec.Struct, frozen=True):
@@ -121,8 +189,7 @@ class MemberStatus(msgspec.Struct, frozen=True):
     """Whether it is a member, votes, or both."""
 
 
-class Status(msgspec.Struct, frozen=True, tag="status"):
-    number: int
+class Status(msgspec.Struct, frozen=True):
     cluster: str
     node: str
     pid: int
@@ -143,6 +210,8 @@ class Status(msgspec.Struct, frozen=True, tag="status"):
     """Why nobody gets anything here any more."""
     trouble: str = ""
     """Why callers may have to wait, though nobody holds what they want."""
+    unready: str = ""
+    """Why nobody would be let in here now, whoever holds what; nothing if somebody would."""
     epoch: int = 0
     protocol: int = 0
     """The version in which the members talk; 0 before they do."""
@@ -155,26 +224,27 @@ class Status(msgspec.Struct, frozen=True, tag="status"):
     """Seconds that the last clients have waited here until they had what they asked for, oldest first."""
 
 
-class Holders(msgspec.Struct, frozen=True, tag="holders"):
-    number: int
+class Holders(msgspec.Struct, frozen=True):
     views: list[LockState]
     unreachable: list[str]
     """Nodes that did not answer; what they hold is not known."""
 
 
-class Broke(msgspec.Struct, frozen=True, tag="broke"):
-    number: int
-    broken: Broken
-
-
-class Done(msgspec.Struct, frozen=True, tag="done"):
+class Done(msgspec.Struct, frozen=True):
     """What was asked for is so, from this epoch on."""
 
-    number: int
     epoch: int
 
 
-Reply = Welcome | Granted | Refused | Released | Lost | Status | Holders | Broke | Done
+class Answer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
+    number: int
+    found: msgspec.Raw
+    """What it is, whoever asked knows."""
 
+
+Reply = Granted | Refused | Lost | Renewed | Answer
+Found = Status | Holders | Inspection | Broken | Done
+
+decode_greeting = msgspec.msgpack.Decoder(Greeting).decode
 decode_request = msgspec.msgpack.Decoder(Request).decode
 decode_reply = msgspec.msgpack.Decoder(Reply).decode

@@ -1,7 +1,9 @@
 """What nodes prove themselves with: a test authority and certificates, as `soloist.net.TLS` takes them, or a secret.
 
     soloist keys keys a b c     ->  keys/ca.pem, keys/ca.key, keys/a.pem, keys/a.key, …
+    soloist keys keys --client shop     ->  keys/client-shop.pem, keys/client-shop.key
     soloist keys keys --secret  ->  keys/secret
+    soloist keys keys --client-secret   ->  keys/client.secret
 
 For trying things out, and for small clusters whose keys are carried by hand. An authority that is there already is
 used again, so a node can be added later.
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 AUTHORITY = "ca"
 SECRET = "secret"
+CLIENT = "client"
+CLIENT_SECRET = "client.secret"
 SECRET_BYTES = 32
 DAYS = 365
 ONE_HOUR = datetime.timedelta(hours=1)
@@ -37,16 +41,20 @@ class _Pair(NamedTuple):
     key: EllipticCurvePrivateKey
 
 
-def make_keys(directory: Path, nodes: Sequence[str], days: int = DAYS) -> list[Path]:
-    """Certificates and keys for these nodes, and an authority if there is none; what was written."""
+def make_keys(
+    directory: Path, nodes: Sequence[str], days: int = DAYS, clients: Sequence[str] = ()
+) -> list[Path]:
+    """Certificates and keys for these nodes and clients, and an authority if there is none; what was written."""
     _check_cryptography()
     if days < 1:
         raise UsageError(f"--days must be at least 1, not {days}")
-    for node in nodes:
-        _check_name(node)
-    if twice := next((node for node in nodes if nodes.count(node) > 1), None):
-        raise UsageError(f"node {twice!r} is named twice")
-    for node in nodes:
+    for name in (*nodes, *clients):
+        _check_name(name)
+    for what, names in (("node", nodes), ("client", clients)):
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise UsageError(f"{what} {twice!r} is named twice")
+    of_clients = {f"{CLIENT}-{name}": name for name in clients}
+    for node in (*nodes, *of_clients):
         if taken := next((path for path in _files(directory, node) if path.exists()), None):
             raise UsageError(f"{taken} exists; remove it first to have it made again")
     try:
@@ -54,14 +62,16 @@ def make_keys(directory: Path, nodes: Sequence[str], days: int = DAYS) -> list[P
         authority, written = _authority(directory, days)
         for node in nodes:
             written += _write(directory, node, _issue(node, authority, days))
+        for file, client in of_clients.items():
+            written += _write(directory, file, _issue(client, authority, days, client=True))
     except OSError as error:
         raise UsageError(f"cannot write {error.filename or directory}: {error.strerror}") from None
     return written
 
 
-def make_secret(directory: Path) -> Path:
-    """A file with a new secret, for `secret_file`; the same one goes to all nodes."""
-    path = directory / SECRET
+def make_secret(directory: Path, name: str = SECRET) -> Path:
+    """A file with a new secret, for `secret_file` or `client_secret_file`; the same one goes to all nodes."""
+    path = directory / name
     try:
         directory.mkdir(parents=True, exist_ok=True)
         _put(path, secrets.token_hex(SECRET_BYTES).encode() + b"\n", 0o600)
@@ -123,8 +133,11 @@ def _read(certificate: Path, key: Path) -> _Pair:
     return _Pair(found, secret)
 
 
-def _issue(name: str, authority: _Pair | None, days: int) -> _Pair:
-    """A certificate: of a node if there is an authority to sign it, otherwise of an authority."""
+def _issue(name: str, authority: _Pair | None, days: int, client: bool = False) -> _Pair:
+    """A certificate: of a node or a client if there is an authority to sign it, otherwise of an authority.
+
+    A client's is good for no server, and has no DNS name: no node takes it for another node's, and no client for a node's.
+    """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -150,9 +163,10 @@ def _issue(name: str, authority: _Pair | None, days: int) -> _Pair:
         )
     )
     if authority:
-        both = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        builder = builder.add_extension(x509.ExtendedKeyUsage(both), critical=False)
+        called = x509.UniformResourceIdentifier(f"{CLIENT}:{name}") if client else x509.DNSName(name)
+        uses = [*([] if client else [ExtendedKeyUsageOID.SERVER_AUTH]), ExtendedKeyUsageOID.CLIENT_AUTH]
+        builder = builder.add_extension(x509.SubjectAlternativeName([called]), critical=False)
+        builder = builder.add_extension(x509.ExtendedKeyUsage(uses), critical=False)
     return _Pair(builder.sign(signer, hashes.SHA256()), key)
 
 

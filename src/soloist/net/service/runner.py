@@ -19,8 +19,11 @@ from pathlib import Path
 import msgspec
 
 from soloist.net.arguments import OnHolderLoss
+from soloist.net.client.client import Client
+from soloist.net.client.operator import operate
 from soloist.net.errors import NodeClosed
-from soloist.net.service.client import ControlClient, RemoteHold
+from soloist.net.hold import Hold
+from soloist.net.lock import Lock
 from soloist.net.service.command import Command, Ended
 from soloist.net.service.guardian import NOT_EXECUTABLE
 
@@ -90,22 +93,13 @@ async def run(control: Path, job: LockedCommand) -> CommandResult:
         return problem_of(job, *problem)
     signals = _Signals()
     with signals.caught(*FORWARDED):
-        async with ControlClient(control, f"{job.command[0]} (process {os.getpid()})") as client:
+        async with operate(control, f"{job.command[0]} (process {os.getpid()})") as client:
             return await _with(client, job, signals)
 
 
-async def _with(client: ControlClient, job: LockedCommand, signals: _Signals) -> CommandResult:
+async def _with(client: Client, job: LockedCommand, signals: _Signals) -> CommandResult:
     asked = time.monotonic()
-    waiting = asyncio.ensure_future(
-        client.acquire(
-            job.lock,
-            value=job.value,
-            timeout=job.timeout,
-            note=job.note,
-            on_holder_loss=job.on_holder_loss,
-            lock_delay=job.lock_delay,
-        )
-    )
+    waiting = asyncio.ensure_future(_lock(client, job).acquire_or_raise(job.timeout))
 
     def give_up(_: signal.Signals) -> None:
         waiting.cancel()
@@ -124,13 +118,37 @@ async def _with(client: ControlClient, job: LockedCommand, signals: _Signals) ->
     held = time.monotonic() - entered
     with contextlib.suppress(NodeClosed, TimeoutError):  # the end of the connection does it, too
         async with asyncio.timeout(RELEASE_SECONDS):
-            await client.release(hold)
+            await hold.release()
     return CommandResult(
         job.lock, ended.code, hold.fence, entered - asked, held, ended.problem, ended.interrupted
     )
 
 
-async def _execute(job: LockedCommand, hold: RemoteHold, signals: _Signals) -> Ended:
+def _lock(client: Client, job: LockedCommand) -> Lock:
+    if job.value is None:
+        return client.lock(
+            job.lock,
+            note=job.note,
+            on_lost="flag",
+            on_holder_loss=job.on_holder_loss,
+            lock_delay=job.lock_delay,
+        )
+    return client.semaphore(
+        job.lock,
+        job.value,
+        note=job.note,
+        on_lost="flag",
+        on_holder_loss=job.on_holder_loss,
+        lock_delay=job.lock_delay,
+    )
+
+
+def _reason(hold: Hold) -> str:
+    """Why it was lost, without its name."""
+    return hold.why.partition(" is lost: ")[2] or hold.why
+
+
+async def _execute(job: LockedCommand, hold: Hold, signals: _Signals) -> Ended:
     """Nothing of the command runs any more when this returns."""
     command = await Command.start(job.command, environment(hold), job.kill_after)
     signals.act = command.signal
@@ -143,7 +161,7 @@ async def _execute(job: LockedCommand, hold: RemoteHold, signals: _Signals) -> E
             await asyncio.wait({ended, lost}, timeout=job.max_hold, return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
                 why = (
-                    f"{job.lock!r} was lost while {command.program} ran, and it was stopped: {hold.why}"
+                    f"{job.lock!r} was lost while {command.program} ran, and it was stopped: {_reason(hold)}"
                     if lost.done()
                     else f"{command.program} held {job.lock!r} for longer than {job.max_hold:g} s, and was stopped"
                 )
@@ -155,7 +173,7 @@ async def _execute(job: LockedCommand, hold: RemoteHold, signals: _Signals) -> E
     return ended.result()
 
 
-def environment(hold: RemoteHold) -> dict[str, str]:
+def environment(hold: Hold) -> dict[str, str]:
     slot = {} if hold.slot is None else {"SOLOIST_SLOT": str(hold.slot)}
     return {**os.environ, "SOLOIST_LOCK": hold.name, "SOLOIST_FENCE": str(hold.fence), **slot}
 

@@ -1,0 +1,221 @@
+"""A client's contact with its nodes: the one in use, its session there, and the search for another one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from typing import TYPE_CHECKING
+
+from soloist.net.client import memory
+from soloist.net.client.desk import Desk
+from soloist.net.client.greeting import Credentials, Greeting
+from soloist.net.client.line import Line, dial
+from soloist.net.client.renewal import Renewal
+from soloist.net.client.session import Session, clock
+from soloist.net.client.url import Target
+from soloist.net.errors import LockLost, NodeClosed
+from soloist.net.link.security import Address
+from soloist.net.link.wire import encode, frame
+from soloist.net.service.dialogue import Bye, Welcome
+
+if TYPE_CHECKING:
+    from soloist.net.client.client import Client
+
+PAUSE = 0.05
+MOST_PAUSE = 1.0
+"""Seconds from one search for a node to the next."""
+
+
+class Contact:
+    """All in the loop of its client."""
+
+    loop: asyncio.AbstractEventLoop
+
+    def __init__(
+        self, client: Client, target: Target, who: Credentials, tls: ssl.SSLContext | None, patience: float
+    ) -> None:
+        self.target, self.who, self.tls, self.patience = target, who, tls, patience
+        self.desk = Desk(client, self)
+        self.session = Session(clock())
+        self.line: Line | None = None
+        self.welcome: Welcome | None = None
+        self.why = ""
+        """Why there is no connection."""
+        self.closed = False
+        self._place: Address | None = None
+        """Of the node in use, or of the last one."""
+        self._renewal: Renewal | None = None
+        self._search: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        """Set, and replaced, whenever there is news of the connection or the session."""
+        self._memory: memory.Guest | None = None
+
+    async def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        if self.target.kind == "memory":
+            self._memory = await memory.enter(self.target.name)
+        try:
+            await self._dial_any()
+        except BaseException:
+            if self._memory:
+                await self._memory.leave()
+            raise
+
+    def descriptors(self) -> list[int]:
+        numbers = [self.line.fileno()] if self.line else []
+        numbers += self._renewal.descriptors() if self._renewal else []
+        return [number for number in numbers if number >= 0]
+
+    async def close(self) -> None:
+        self.closed = True
+        if self._search:
+            self._search.cancel()
+        self._end_session("the client was closed")
+        if line := self.line:
+            self.line = None
+            line.write(frame(encode(Bye())))
+            line.transport.close()
+        self._tell()
+        if self._memory:
+            await self._memory.leave()
+
+    # The connection.
+
+    def write(self, data: bytes) -> None:
+        """Said now, or never: what waits is said again over the next connection."""
+        if self.line:
+            self.line.write(data)
+
+    def wanted(self) -> None:
+        """Somebody asks for a lock."""
+        if self.line is None:
+            self._look_for_node()
+        elif self.session.renewed and self._renewal is None:
+            self._renew()
+
+    async def connected(self) -> None:
+        """Wait for a connection, as long as there is somebody to look for one."""
+        while self.line is None:
+            self._look_for_node()
+            await self._news.wait()
+            if self.line is None and self._search is None:
+                raise NodeClosed(self.why or "the client was closed")
+
+    async def _dial_any(self) -> None:
+        """One of the places, the one in use first; or an error that says why it is none of them."""
+        places: list[Address | None] = list(self.target.places) or [None]
+        if self._place in places:
+            turn = places.index(self._place)
+            places = places[turn:] + places[:turn]
+        failures = []
+        for place in places:
+            try:
+                await self._dial(place)
+                return
+            except NodeClosed as error:
+                failures.append(str(error))
+        raise NodeClosed("; ".join(failures))
+
+    async def _dial(self, place: Address | None) -> None:
+        """A session is with one node: the next node knows nothing of it."""
+        where = f"the node at {place.host if place and place.unix else place or self.target.text}"
+        moves = place != self._place
+        if not self.session.alive():
+            self._end_session("its session is over")
+        key = Session(self.session.clock) if moves else self.session
+        greeting = Greeting(self.who, where, key.key, () if moves else self.desk.live())
+        if self._memory:
+            line, welcome = await self._memory.dial(self.desk.client, greeting)
+        else:
+            assert place
+            line, welcome = await dial(self.desk.client, place, greeting, self.tls)
+        if moves:
+            self._end_session(f"its node is gone, and {where} knows nothing of it", key)
+        self._place, self.line, self.welcome, self.why = place, line, welcome, ""
+        session = self.session
+        session.renewed, session.lease, session.node = welcome.renewed, welcome.lease, welcome.node
+        self.desk.lose_all(f"{where} has it no more", kept=welcome.live if welcome.resumed else ())
+        if self.desk.wanted:
+            self.wanted()
+        self.desk.say_again()
+        self._tell()
+
+    def line_lost(self, line: Line, why: str) -> None:
+        if line is not self.line:
+            return
+        self.line, self.why = None, why
+        if self.closed:
+            return
+        if not self.session.lease:  # it has ended with its connection
+            self._end_session(why)
+        self.desk.fail_questions(NodeClosed(why))
+        self._look_for_node()
+        self._tell()
+
+    def _look_for_node(self) -> None:
+        if self._search is None and not self.closed:
+            self._search = self.loop.create_task(self._look())
+            self._search.add_done_callback(self._looked)
+
+    def _looked(self, search: asyncio.Task[None]) -> None:
+        self._search = None
+        if not search.cancelled() and (error := search.exception()):
+            self.desk.fail_all(error if isinstance(error, NodeClosed) else NodeClosed(repr(error)))
+        self._tell()
+
+    async def _look(self) -> None:
+        """Until there is a connection, or nobody has any patience left."""
+        end, pause = self.loop.time() + self.patience, PAUSE
+        while True:
+            try:
+                if not self.patience:
+                    raise NodeClosed(self.why)
+                await self._dial_any()
+                return
+            except NodeClosed as error:
+                self.why = str(error)
+                if self.loop.time() >= end:
+                    raise
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, MOST_PAUSE)
+
+    # The session.
+
+    def _renew(self) -> None:
+        session, loop = self.session, self.loop
+        assert self._place
+
+        def told() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._heard_of, session)
+
+        self._renewal = Renewal(session, self._place, self.who, self.tls, told)
+
+    def _heard_of(self, session: Session) -> None:
+        """The first renewal was acknowledged; or the session is over."""
+        if session is self.session and not session.alive():
+            self._end_session(f"{session.node} was not heard for longer than the session lasts")
+            if line := self.line:
+                line.transport.close()
+        self._tell()
+
+    async def first_renewal(self, session: Session) -> None:
+        """Nothing is held before it is known for how long."""
+        while not session.begun:
+            if session.ended or session is not self.session:
+                raise LockLost("its session ended before anything could be held in it")
+            await self._news.wait()
+
+    def _end_session(self, why: str, following: Session | None = None) -> None:
+        """What was held in it is lost; the next one has another number."""
+        self.session.ended = True
+        if self._renewal:
+            self._renewal.close()
+            self._renewal = None
+        self.session = following or Session(self.session.clock)
+        self.desk.lose_all(why)
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()

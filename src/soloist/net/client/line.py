@@ -1,0 +1,115 @@
+"""One connection of a client to its node, in the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from soloist.core import ProtocolError
+from soloist.net.client.greeting import Greeting
+from soloist.net.errors import NodeClosed
+from soloist.net.link.security import Address
+from soloist.net.link.wire import Frames
+from soloist.net.service.dialogue import Welcome, decode_reply
+
+if TYPE_CHECKING:
+    from soloist.net.client.client import Client
+
+ANSWER_FRAME = 64 * 1024 * 1024
+"""Bytes. A node is trusted; a list of all holders may be long."""
+GREETING_SECONDS = 5.0
+
+
+class Line(asyncio.Protocol):
+    """Opened by `open`; from then on the client hears what the node says, and of the end."""
+
+    transport: asyncio.Transport
+    open = False
+
+    def __init__(self, client: Client, greeting: Greeting) -> None:
+        self.client, self.greeting = client, greeting
+        self.frames = Frames(ANSWER_FRAME)
+        self.welcomed: asyncio.Future[Welcome] = asyncio.get_running_loop().create_future()
+        self.why = ""
+        """It ended for a reason that is worth telling."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport  # type: ignore[assignment]
+        self.transport.write(self.greeting.hello())
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for body in self.frames.feed(data):
+                if self.open:
+                    self.client.heard(decode_reply(body))
+                else:
+                    self._greeted(body)
+        except (ProtocolError, msgspec.MsgspecError) as error:
+            self._fail(NodeClosed(f"{self.greeting.where} is no node of ours: {error}"))
+        except NodeClosed as error:
+            self._fail(error)
+
+    def _greeted(self, body: memoryview) -> None:
+        if answer := self.greeting.heard(body):
+            self.transport.write(answer)
+        elif self.greeting.welcome:
+            self.open = True
+            if not self.welcomed.done():
+                self.welcomed.set_result(self.greeting.welcome)
+
+    def _fail(self, error: NodeClosed) -> None:
+        self.why = str(error)
+        if not self.welcomed.done():
+            self.welcomed.set_exception(error)
+        self.transport.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self.welcomed.done():
+            self.welcomed.set_exception(NodeClosed(f"{self.greeting.where} hung up"))
+        elif self.open:
+            self.client.contact.line_lost(self, self.why or f"{self.greeting.where} is gone")
+
+    def write(self, data: bytes) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(data)
+
+    def fileno(self) -> int:
+        sock = self.transport.get_extra_info("socket")
+        return int(sock.fileno()) if sock else -1
+
+
+async def dial(
+    client: Client, place: Address, greeting: Greeting, tls: ssl.SSLContext | None
+) -> tuple[Line, Welcome]:
+    """Connect, and be welcome."""
+    loop, where = asyncio.get_running_loop(), greeting.where
+    line = Line(client, greeting)
+    try:
+        async with asyncio.timeout(GREETING_SECONDS):
+            if place.unix:
+                await loop.create_unix_connection(lambda: line, place.host)
+            else:
+                name = place.host if tls else None
+                await loop.create_connection(
+                    lambda: line, place.host, place.port, ssl=tls, server_hostname=name
+                )
+            return line, await line.welcomed
+    except TimeoutError:
+        raise NodeClosed(f"{where} does not answer") from None
+    except ssl.SSLError as error:
+        raise NodeClosed(f"{where}: no TLS with it: {error.reason or error}") from None
+    except OSError as error:
+        reason = error.strerror or error
+        if place.unix:
+            raise NodeClosed(
+                f"no daemon answers at {place.host} ({reason}); start it with `soloist node`"
+            ) from None
+        raise NodeClosed(f"no node answers at {place} ({reason})") from None
+    finally:
+        if not line.open and hasattr(line, "transport"):
+            line.transport.abort()
+        if line.welcomed.done() and not line.welcomed.cancelled():
+            line.welcomed.exception()  # somebody may not have waited for it

@@ -1,0 +1,126 @@
+"""What a node has of one client: its requests, its holds, and how long it is waited for."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from soloist.core import ProtocolError, SoloistError
+from soloist.net.link.wire import encode
+from soloist.net.service.answers import find
+from soloist.net.service.dialogue import (
+    Acquire,
+    Answer,
+    AskBreak,
+    AskHolders,
+    AskInspect,
+    AskStatus,
+    ChangeVoters,
+    Leave,
+    Longer,
+    Lost,
+    Refused,
+    Release,
+    Renewed,
+    Reply,
+    Request,
+)
+from soloist.net.service.requests import Requests
+from soloist.net.service.rights import Limits, Rights
+from soloist.net.service.status import status
+from soloist.views import Lease, NodeSession, slower
+
+if TYPE_CHECKING:
+    from soloist.net.service.control import ControlServer
+    from soloist.net.service.visit import Visit
+
+
+class Session:
+    """Of one client. `visit` is its connection, while there is one."""
+
+    visit: Visit | None = None
+
+    def __init__(
+        self, server: ControlServer, key: bytes, program: str, rights: Rights, limits: Limits
+    ) -> None:
+        self.server, self.node, self.key = server, server.node, key
+        self.program, self.rights, self.limits = program, rights, limits
+        self.requests = Requests(self)
+        self.stay: NodeSession | None = None
+        """How long it is waited for; None: it ends with its connection."""
+        if rights.session:
+            self.stay = NodeSession.begun(rights.session, server.clock())
+        self.believed = -math.inf
+        """Until when the client may take what it holds for good, on our clock."""
+        self.ended = False
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.requests.holds)
+
+    def renew(self, number: int) -> Renewed:
+        """S2. A session that ends with its connection is worth what the node has, too."""
+        now, left = self.server.clock(), self.server.left()
+        if self.ended or self.server.silent:
+            return Renewed(number, 0.0)
+        lease = self.rights.session or Lease(math.inf)
+        worth = self.stay.renew(left, now) if self.stay else slower(left, lease.drift)
+        self.believed = max(self.believed, now + worth * (1 + lease.drift) / (1 - lease.drift))
+        return Renewed(number, worth)
+
+    def overdue(self) -> bool:
+        """S4."""
+        return self.stay is not None and self.stay.ended(self.server.clock())
+
+    def end(self, why: str = "its client has ended") -> None:
+        """The client is no more: nothing of it stays behind."""
+        if self.ended:
+            return
+        self.ended = True
+        self.server.forget(self)
+        self.requests.abandon(why)
+        if self.visit:
+            self.visit.hang_up()
+
+    def resume(self, live: tuple[int, ...]) -> tuple[int, ...]:
+        """S5. What the client has no more is released; gives what is there."""
+        kept = set(live)
+        for number in self.requests.live():
+            if number not in kept:
+                self.requests.release(number)
+        return self.requests.live()
+
+    def evict(self, why: str) -> None:
+        """Ask the client to let go of everything."""
+        for number in self.requests.holds:
+            self.say(Lost(number, why))
+
+    def handle(self, request: Request) -> None:
+        match request:
+            case Acquire():
+                self.requests.acquire(request)
+            case Release():
+                self.requests.release(request.number)
+            case AskStatus(number):
+                self.say(Answer(number, msgspec.Raw(encode(status(self.server)))))
+            case AskHolders() | AskInspect() | AskBreak() | ChangeVoters() | Leave():
+                if request.number in self.requests.tasks:
+                    raise ProtocolError(f"number {request.number} is in use")
+                self.requests.begin(request.number, self._answer(request))
+            case _:
+                raise ProtocolError(f"{type(request).__name__} does not belong here")
+
+    async def _answer(self, question: Longer) -> None:
+        try:
+            found, then = await find(self, question)
+        except SoloistError as error:
+            self.say(Refused(question.number, type(error).__name__, str(error)))
+            return
+        self.say(Answer(question.number, msgspec.Raw(encode(found))))
+        then()
+
+    def say(self, reply: Reply) -> None:
+        if self.visit:
+            self.visit.say(reply)

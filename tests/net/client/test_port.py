@@ -1,0 +1,247 @@
+"""The port for clients: who gets in, with what, and what becomes of those who should not."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soloist.core import UsageError
+from soloist.net import TLS, AcquireTimeout, Client, Node, NodeClosed, connect
+from soloist.net.link.security import address
+from soloist.net.link.wire import encode, frame
+from soloist.net.service.client_port import ClientPort
+from soloist.net.service.control import ControlServer
+from soloist.net.service.dialogue import VERSION, Acquire, Hello
+from soloist.net.service.door import opened
+from soloist.net.service.keys import make_keys
+from soloist.net.service.rights import Limits
+from soloist.testing import eventually, memory_cluster, ports
+from tests.net.helpers import assert_at_rest, log_lines, run
+
+SECRET = b"open sesame"
+
+
+@asynccontextmanager
+async def served(
+    limits: Limits | None = None, names: str = "ab", **said: Any
+) -> AsyncIterator[tuple[list[Node], ControlServer, str]]:
+    """Nodes in memory, and a port for clients at the first."""
+    with ports("clients") as addresses:
+        where = addresses["clients"]
+        async with memory_cluster(names) as nodes:
+            server = ControlServer(nodes[0], "t", {})
+            door = await opened(server, ClientPort(address(where), said.pop("lease", 10.0), **said), limits)
+            server.enter_by(door)
+            try:
+                yield nodes, server, where
+            finally:
+                await server.close()
+
+
+@pytest.fixture
+def secret_file(tmp_path: Path) -> Path:
+    path = tmp_path / "client.secret"
+    path.write_bytes(SECRET + b"\n")
+    return path
+
+
+def test_a_client_with_the_secret_has_locks_and_their_rules(secret_file: Path) -> None:
+    async def scenario() -> None:
+        async with served(secret_file=secret_file) as (nodes, server, where):
+            async with connect(f"soloist://{where}", secret=SECRET) as client:
+                async with client.lock("x", timeout=5) as hold:
+                    assert hold.valid
+                    assert 0 < client.contact.session.left() <= 10
+                    with pytest.raises(AcquireTimeout):
+                        async with nodes[1].lock("x", timeout=0.02):
+                            pass
+                async with nodes[1].lock("x", timeout=5) as later:
+                    assert later.fence > hold.fence
+                with pytest.raises(UsageError, match="to break a lock is for the operator"):
+                    await client.break_lock("x")
+            await eventually(lambda: not server.sessions, "its goodbye has ended its session")
+            assert_at_rest(nodes)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("secret", "why"), [(b"wrong", "is not the one of this node"), (None, "wants a client's secret")]
+)
+def test_without_the_secret_nobody_gets_in(secret: bytes | None, why: str, secret_file: Path) -> None:
+    async def scenario() -> None:
+        async with served(secret_file=secret_file) as (_, server, where):
+            with pytest.raises(NodeClosed, match=why):
+                await connect(f"soloist://{where}", secret=secret).start()
+            assert not server.sessions
+
+    with log_lines():
+        run(scenario())
+
+
+def test_a_node_that_does_not_know_the_secret_itself_is_not_believed() -> None:
+    """It takes any proof, and gives one that it has made up."""
+
+    async def scenario() -> None:
+        async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(1000)
+            writer.write(frame(encode({"type": "challenge", "nonce": b"0" * 16})))
+            await reader.read(1000)
+            known = {"version": VERSION, "cluster": "t", "node": "a", "pid": 1, "code": b"0" * 32}
+            writer.write(frame(encode({"type": "welcome", **known})))
+            await reader.read(1000)
+            writer.close()
+            over.set()
+
+        over = asyncio.Event()
+
+        server = await asyncio.start_server(pretend, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(NodeClosed, match="does not know the client's secret itself"):
+            await connect(f"soloist://127.0.0.1:{port}", secret=SECRET).start()
+        await over.wait()
+        server.close()
+
+    run(scenario())
+
+
+def test_clients_by_name_have_secrets_and_patterns_of_their_own(secret_file: Path) -> None:
+    async def scenario() -> None:
+        known = {"shop": (secret_file, ("orders/*",))}
+        async with served(known=known, allow=()) as (nodes, _, where):
+            with pytest.raises(NodeClosed, match="no client is called 'stranger' here"):
+                await connect(f"soloist://stranger@{where}", secret=SECRET).start()
+            async with connect(f"soloist://shop@{where}", secret=SECRET) as shop:
+                async with shop.lock("orders/7", timeout=5):
+                    pass
+                for use in (shop.lock("stock").acquire(), shop.inspect("stock")):
+                    with pytest.raises(UsageError, match=r"may not use 'stock': it is allowed orders/\*"):
+                        await use
+                async with nodes[0].lock("stock"), shop.lock("orders/8"):
+                    assert [view.lock for view in await shop.holders()] == ["lock:orders/8"]
+
+    with log_lines():
+        run(scenario())
+
+
+def test_certificates_name_clients_and_make_no_members(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
+    make_keys(tmp_path, ["a"], clients=["shop"])
+    authority = str(tmp_path / "ca.pem")
+
+    def tls(name: str) -> TLS:
+        return TLS(str(tmp_path / f"{name}.pem"), authority, str(tmp_path / f"{name}.key"))
+
+    async def scenario() -> None:
+        known = {"shop": (None, ("orders/*",))}
+        async with served(tls=tls("a"), known=known) as (_, _, where):
+            url = f"soloist+tls://{where}"
+            async with connect(url, tls=tls("client-shop")) as shop:
+                async with shop.lock("orders/7", timeout=5) as hold:
+                    assert hold.valid
+                with pytest.raises(UsageError, match="client 'shop' may not use 'stock'"):
+                    await shop.lock("stock").acquire()
+            with pytest.raises(NodeClosed, match="its certificate names no client"):
+                await connect(url, tls=tls("a")).start()
+            with pytest.raises(NodeClosed):
+                await connect(f"soloist://{where}").start()
+        async with served(tls=tls("client-shop")) as (_, _, where):
+            with pytest.raises(NodeClosed, match="TLS"):  # a client's certificate is good for no node
+                await connect(f"soloist+tls://{where}", tls=tls("client-shop")).start()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_limits_are_said(secret_file: Path) -> None:
+    limits = Limits(connections=6, strangers=2, waiting=2, holds=3)
+
+    async def scenario() -> None:
+        async with served(limits, secret_file=secret_file) as (_, server, where):
+            url = f"soloist://{where}"
+            async with connect(url, secret=SECRET) as client, connect(url, secret=SECRET) as other:
+                holds = [await client.lock(f"x{number}").acquire() for number in range(3)]
+                with pytest.raises(UsageError, match="a client may hold 3 locks at a time"):
+                    await client.lock("x3").acquire()
+                waiting = [asyncio.create_task(other.lock("x0").acquire()) for _ in range(2)]
+                await eventually(
+                    lambda: sum(len(each.requests.waiting) for each in server.sessions.values()) == 2
+                )
+                with pytest.raises(UsageError, match="a client may have 2 requests that wait"):
+                    await other.lock("x1").acquire()
+                for task in waiting:
+                    task.cancel()
+                async with connect(url, secret=SECRET), connect(url, secret=SECRET):
+                    with pytest.raises(NodeClosed, match="serves 6 connections"):
+                        await connect(url, secret=SECRET).start()
+                assert all(hold and hold.valid for hold in holds)
+
+    with log_lines():
+        run(scenario())
+
+
+async def hostile(where: str, frames: int, crowd: int, chance: random.Random, hello: bytes) -> None:
+    """So many bad frames, over connections of which so many are open at a time."""
+    host, _, port = where.rpartition(":")
+
+    async def one(share: int) -> None:
+        for _ in range(0, share, 10):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            with suppress(OSError):
+                junk = [chance.randbytes(chance.randrange(1, 60)) for _ in range(10)]
+                writer.write(chance.choice([b"", hello]))
+                writer.write(b"".join(chance.choice([each, frame(each)]) for each in junk))
+                writer.write_eof()
+                await reader.read(4096)
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    await asyncio.gather(*(one(frames // crowd) for _ in range(crowd)))
+
+
+@pytest.mark.parametrize(
+    ("frames", "crowd"),
+    [(2000, 100), pytest.param(100_000, 1000, marks=pytest.mark.soak)],
+)
+def test_hostile_frames_at_the_port_harm_nobody_else(frames: int, crowd: int) -> None:
+    seed = random.randrange(10**9)
+    hello = frame(encode(Hello(VERSION))) + frame(encode(Acquire(1, "y")))
+    chance = random.Random(seed)
+
+    async def scenario() -> None:
+        async with served(Limits(connections=2 * crowd + 100), lease=60.0) as (nodes, server, where):
+            async with connect(f"soloist://{where}") as client:
+                held = await client.lock("held").acquire_or_raise(None)
+                done, entries = asyncio.Event(), dict.fromkeys((client, *nodes), 0)
+
+                async def work(home: Client | Node) -> None:
+                    while not done.is_set():
+                        async with home.lock("x", timeout=60):
+                            entries[home] += 1
+                        await asyncio.sleep(0.001)
+
+                working = [asyncio.create_task(work(home)) for home in entries]
+                await hostile(where, frames, crowd, chance, hello)
+                before = dict(entries)
+                await eventually(
+                    lambda: all(entries[each] > before[each] for each in entries), f"seed {seed}"
+                )
+                done.set()
+                await asyncio.gather(*working)
+                assert held.valid, f"seed {seed}"
+                await held.release()
+                for session in list(server.sessions.values()):
+                    if session.program == "a client":
+                        session.end()
+            await eventually(lambda: not server.doors[0].visits and not server.sessions)
+            assert_at_rest(nodes)
+
+    with log_lines():
+        run(scenario(), seconds=600)

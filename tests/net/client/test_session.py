@@ -1,0 +1,235 @@
+"""Sessions of clients elsewhere: cut connections, silence, another node; and those of this host, which end at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import textwrap
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from subprocess import PIPE, Popen
+
+import pytest
+
+from soloist.net import LockLost, Node, NodeClosed, connect, connect_sync
+from soloist.net.client.client import Client
+from soloist.net.link.security import address
+from soloist.net.service.client_port import ClientPort
+from soloist.net.service.control import ControlServer
+from soloist.net.service.door import opened
+from soloist.testing import eventually, memory_cluster, ports, until
+from tests.net.helpers import assert_at_rest, log_lines, run, settled, stop
+from tests.net.service.daemons import cluster, held
+
+LEASE = 1.0
+
+
+@asynccontextmanager
+async def served(
+    *at: str, lease: float = LEASE
+) -> AsyncIterator[tuple[list[Node], list[ControlServer], list[str]]]:
+    """Nodes a and b in memory, and ports for clients at these."""
+    async with AsyncExitStack() as stack:
+        addresses = stack.enter_context(ports(*at))
+        nodes = await stack.enter_async_context(memory_cluster("ab"))
+        servers = []
+        for node in [node for node in nodes if node.name in at]:
+            server = ControlServer(node, "t", {})
+            stack.push_async_callback(server.close)
+            server.enter_by(await opened(server, ClientPort(address(addresses[node.name]), lease)))
+            servers.append(server)
+        yield nodes, servers, [addresses[name] for name in at]
+
+
+def cut(client: Client) -> None:
+    """The connection of its loop ends, without a word."""
+    assert client.contact.line
+    client.contact.line.transport.abort()
+
+
+def test_a_cut_connection_costs_no_hold_and_no_place_in_the_queue() -> None:
+    async def scenario() -> None:
+        async with served("a", lease=60) as (nodes, (server,), (where,)):
+            async with connect(f"soloist://{where}") as client, connect(f"soloist://{where}") as other:
+                taken = await other.lock("y").acquire_or_raise(None)
+                async with client.lock("x") as hold, client.semaphore("s", 3, permits=2) as several:
+                    waiting = asyncio.create_task(client.lock("y").acquire_or_raise(None))
+                    await eventually(lambda: any(each.requests.waiting for each in server.sessions.values()))
+                    for _ in range(3):
+                        line = client.contact.line
+                        cut(client)
+                        await eventually(
+                            lambda line=line: client.contact.line not in (None, line), "it is back"
+                        )  # type: ignore[misc]
+                        assert hold.valid
+                        assert several.valid
+                        assert await other.lock("x").acquire(timeout=0.01) is None
+                    assert not waiting.done()
+                    await taken.release()
+                    await (await waiting).release()
+                async with other.lock("x", timeout=5) as later:
+                    assert later.fence > hold.fence
+            await eventually(lambda: not server.sessions)
+            await settled(nodes)
+            assert_at_rest(nodes)
+
+    with log_lines():
+        run(scenario())
+
+
+def test_what_was_released_meanwhile_is_released_there_too() -> None:
+    async def scenario() -> None:
+        async with (
+            served("a", lease=60) as (_, (server,), (where,)),
+            connect(f"soloist://{where}") as client,
+        ):
+            hold = await client.lock("x").acquire_or_raise(None)
+            asked = asyncio.create_task(client.lock("x").acquire_or_raise(None))
+            await eventually(lambda: any(each.requests.waiting for each in server.sessions.values()))
+            cut(client)
+            asked.cancel()
+            await hold.release()
+            async with client.lock("x", timeout=10) as later:
+                assert later.fence > hold.fence
+
+    with log_lines():
+        run(scenario())
+
+
+def test_a_client_that_is_silent_for_longer_than_its_session_loses_what_it_held() -> None:
+    async def scenario() -> None:
+        async with served("a") as (nodes, _, (where,)):
+            client = connect(f"soloist://{where}")
+            await client.start()
+            hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+            contact = client.contact
+            assert contact._renewal
+            contact.closed = True  # it dials no more
+            contact._renewal.close()
+            cut(client)
+            assert hold.valid
+            async with nodes[1].lock("x", timeout=30) as later:  # though nobody said that it is free
+                assert not hold.valid
+                assert later.fence > hold.fence
+            with pytest.raises(LockLost):
+                hold.check()
+            contact.closed = False
+            await client.close()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_through_another_node_nothing_is_kept_and_work_goes_on() -> None:
+    async def scenario() -> None:
+        async with (
+            served("a", "b", lease=60) as (_, servers, (first, second)),
+            connect(f"soloist://{first},{second}") as client,
+        ):
+            assert client.node == "a"
+            hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+            wanted = asyncio.create_task(client.lock("x", on_lost="flag").acquire_or_raise(None))
+            await eventually(lambda: any(each.requests.waiting for each in servers[0].sessions.values()))
+            await servers[0].close()
+            async with asyncio.timeout(20):
+                await hold.lost.wait()
+                later = await wanted
+            assert client.node == "b"
+            assert "knows nothing of it" in hold.why
+            assert later.fence > hold.fence
+            await later.release()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_a_node_that_stops_waits_for_those_whom_it_cannot_reach() -> None:
+    async def scenario() -> None:
+        async with served("a") as (_, (server,), (where,)):
+            client = connect(f"soloist://{where}")
+            await client.start()
+            hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+            client.contact.closed = True  # what it hears changes nothing
+            cut(client)
+            await server.drain(0.01)
+            assert not hold.valid
+            client.contact.closed = False
+            await client.close()
+
+    with log_lines():
+        run(scenario())
+
+
+HOLDER = """
+    import sys, time, soloist
+    with soloist.connect_sync(sys.argv[1]) as client, client.lock("x") as hold:
+        print("holds", flush=True)
+        while hold.valid:
+            time.sleep(0.01)
+        print("lost", flush=True)
+        time.sleep(1000)
+"""
+
+
+def holder(url: str) -> Popen[bytes]:
+    process = Popen([sys.executable, "-c", textwrap.dedent(HOLDER), url], stdout=PIPE)
+    assert process.stdout
+    assert process.stdout.readline() == b"holds\n"
+    return process
+
+
+def test_of_a_client_on_the_host_that_is_killed_nothing_stays_behind() -> None:
+    with cluster("a", "b") as found:
+        client = holder(f"unix:{found.directory / 't-a.sock'}")
+        client.kill()
+        with connect_sync(f"{found.directory / 'cluster.toml'}#b") as other, other.lock("x", timeout=30):
+            pass
+        stop(client)
+
+
+def test_a_daemon_that_is_killed_or_stopped_leaves_no_client_that_believes_it_holds() -> None:
+    """With a lease: stopped, the daemon is out-waited, and its client finds out by the clock before that."""
+    more = 'lease = 2\ndata_dir = "data-{name}"\n'
+    with cluster("a", "b", "c", more=more) as found:
+        clients = [holder(f"unix:{found.directory / f't-{name}.sock'}") for name in "a"]
+        os.kill(found.daemons["a"].pid, signal.SIGSTOP)
+        with connect_sync(f"unix:{found.directory / 't-b.sock'}") as other, other.lock("x", timeout=40):
+            assert clients[0].stdout
+            assert clients[0].stdout.readline() == b"lost\n"
+        os.kill(found.daemons["a"].pid, signal.SIGCONT)
+        killed = holder(f"unix:{found.directory / 't-b.sock'}")
+        found.daemons["b"].kill()
+        assert killed.stdout
+        assert killed.stdout.readline() == b"lost\n"
+        with connect_sync(f"unix:{found.directory / 't-c.sock'}") as other, other.lock("x", timeout=40):
+            assert other.holders()
+        stop(*clients, killed)
+
+
+def test_without_patience_those_who_wait_are_told_at_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with memory_cluster("a") as (node,):
+            server = ControlServer(node, "t", {})
+            await server.start(tmp_path / "s")
+            async with Client(f"unix:{tmp_path / 's'}", patience=0) as client, node.lock("x"):
+                waiting = asyncio.create_task(client.lock("x").acquire())
+                await eventually(lambda: any(each.requests.waiting for each in server.sessions.values()))
+                await server.close()
+                with pytest.raises(NodeClosed, match="is gone"):
+                    await waiting
+
+    with log_lines():
+        run(scenario())
+
+
+def test_processes_that_use_it_come_to_their_end(tmp_path: Path) -> None:
+    with cluster("a") as found:
+        client = holder(f"unix:{found.directory / 't-a.sock'}")
+        assert held(found, "x")
+        client.terminate()
+        client.wait()
+        until(lambda: not held(found, "x"), "it is free")
+        stop(client)

@@ -11,7 +11,15 @@ from typing import cast
 
 import pytest
 
-from soloist.bench import lock_central, lock_locality, lock_memory, lock_peers, lock_semaphores, locks
+from soloist.bench import (
+    lock_central,
+    lock_choice,
+    lock_locality,
+    lock_memory,
+    lock_peers,
+    lock_semaphores,
+    locks,
+)
 from soloist.bench.lock_bars import LOCK, bar_table, bars
 from soloist.bench.lock_crew import Crew
 from soloist.bench.lock_figures import (
@@ -208,6 +216,35 @@ def test_semaphores_give_a_row_each_beside_the_first() -> None:
     assert other.messages_ratio == pytest.approx(other.messages / first.messages)
     columns, cells = lock_semaphores.table([first, other])
     assert all(len(each) == len(columns) for each in cells)
+
+
+def test_candidates_for_the_default_are_measured_in_pairs() -> None:
+    for seconds in SECONDS:
+        try:
+            rows = lock_choice.measure(seconds, rounds=2, processes=[2])
+            break
+        except SoloistError as error:
+            assert "nobody entered in that time" in str(error)  # noqa: PT017
+    settings = [(row.what, row.setting) for row in rows]
+    whats = ["entries/s at 2", "hand-off, µs", "free pair, µs"]
+    assert settings == [(what, setting) for setting in ("asyncio", "asyncio, TCP") for what in whats]
+    for row in rows:
+        assert 0 < row.least <= row.ratio <= row.largest
+        assert all(row.values)
+    assert rows[0].messages > (0, 0)
+    columns, cells = lock_choice.table(rows)
+    assert all(len(each) == len(columns) for each in cells)
+
+
+def test_which_candidate_is_better_whichever_came_first() -> None:
+    def pair(first: float, second: float) -> list[lock_choice.Figure]:
+        return [lock_choice.Figure(first), lock_choice.Figure(second)]
+
+    more = lock_choice.Trial("entries/s at 2", 2, more_is_better=True)
+    less = lock_choice.Trial("free pair, µs", 2)
+    assert list(lock_choice._ratios(more, [pair(10, 20), pair(0, 5)])) == [2]
+    assert list(lock_choice._ratios(less, [pair(10, 20)])) == [0.5]
+    assert [lock_choice._in_turn(turn)[0] for turn in (0, 1)] == list(lock_choice.CANDIDATES)
 
 
 def test_a_semaphore_that_lets_in_too_many_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

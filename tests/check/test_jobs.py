@@ -19,7 +19,7 @@ from soloist.algorithms import CATALOGUE, load_any
 from soloist.check import Limits, Report, beside, check, judge, passes
 from soloist.core import UsageError
 
-from .test_mutants import MUTANTS, Mutant
+from .test_mutants import Mutant
 from .test_wide import at_once, one_for_each_property
 
 __all__ = ["at_once"]
@@ -58,11 +58,7 @@ def test_the_same_report(name: str) -> None:
             assert two.vacuity == alone.vacuity == four.vacuity
 
 
-SMALL = next(mutant for mutant in MUTANTS if mutant.breaks == "starvation" and mutant.nodes == 2)
-OTHERS = [mutant for mutant in one_for_each_property() if mutant.breaks != SMALL.breaks]
-
-
-@pytest.mark.parametrize("mutant", [SMALL, *OTHERS], ids=lambda mutant: mutant.breaks)
+@pytest.mark.parametrize("mutant", one_for_each_property(), ids=lambda mutant: mutant.breaks)
 @pytest.mark.usefixtures("two_cores")
 def test_the_same_counterexample(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(algorithms.CATALOGUE, mutant.card.name, mutant.card)
@@ -74,6 +70,7 @@ def test_the_same_counterexample(mutant: Mutant, monkeypatch: pytest.MonkeyPatch
             mutant.k,
             options=mutant.options,
             properties=mutant.properties,
+            endless_states=3000,
             jobs=jobs,
         )
         for jobs in (1, 2)

@@ -1,6 +1,9 @@
 (() => {
 // What happened, in words: values, messages and steps as one reads them, the paper's names, and the search.
 
+const LONG = 8;
+const FEW_PLACES = 3;
+
 /** A value of the trace as a paper would write it. */
 function show(value) {
   if (value === null || value === undefined) return "–";
@@ -17,6 +20,12 @@ function showPair(value) {
 function showMessage(message) {
   const fields = Object.entries(message.fields || {}).map(([name, value]) => `${name}=${show(value)}`);
   return fields.length ? `${message.kind}(${fields.join(", ")})` : message.kind;
+}
+
+/** What a run is of. A text with its errors has the name of the repaired algorithm. */
+function titleOf({ head }) {
+  const printed = head.printed ? `, as printed${head.erratum ? ` (${head.erratum})` : ""}` : "";
+  return (head.title || head.algorithm) + printed;
 }
 
 /** The names of sites as a list in words. */
@@ -41,7 +50,7 @@ const DOINGS = {
 function describe(run, n) {
   const step = run.steps[n];
   const parts = [doing(run, step) + consequences(run, step) + "."];
-  const changes = changed(run, n).map(({ name, before, after }) => `${name}: ${before} → ${after}`);
+  const changes = changed(run, n).flatMap(inBrief);
   if (step.text) parts.push(step.text);
   if (changes.length) parts.push(`Changed ${changes.join("; ")}.`);
   return parts.join(" ");
@@ -76,7 +85,16 @@ function changed(run, n) {
   const step = run.steps[n];
   if (!step.changed || n === 0) return [];
   const before = run.stateAt(n - 1).fields[step.site];
-  return Object.entries(step.changed).map(([name, after]) => ({ name, before: show(before[name]), after: show(after) }));
+  return Object.entries(step.changed).map(([name, after]) => ({ name, was: before[name], is: after, before: show(before[name]), after: show(after) }));
+}
+
+/** Of a long list that kept its length only the places that changed, where they are few. */
+function inBrief({ name, was, is, before, after }) {
+  const whole = [`${name}: ${before} → ${after}`];
+  if (!Array.isArray(was) || !Array.isArray(is) || was.length !== is.length || is.length < LONG) return whole;
+  const [old, now] = [was.map(show), is.map(show)];
+  const places = now.flatMap((value, i) => (value === old[i] ? [] : [`${name}[${i}]: ${old[i]} → ${value}`]));
+  return places.length <= FEW_PLACES ? places : whole;
 }
 
 /** The tables "Paper name, here, meaning" at the heads of an algorithm's files: names and meanings by field. */
@@ -328,7 +346,7 @@ class Filters {
     this.sites = el("div", { class: "chips", role: "group", "aria-label": "Sites" });
     this.box = el("input", { type: "search", id: "search", placeholder: "search: Request 3>1", "aria-label": "Search for events: a kind, a link as 3>1, a site", oninput: () => this.find(), onkeydown: (event) => this.key(event) });
     this.count = el("output", { class: "count" });
-    this.element = el("div", { class: "filters" }, this.kinds, this.sites, el("div", { class: "search" }, this.box, this.count));
+    this.element = el("section", { class: "filters", "aria-label": "Filters and search" }, this.kinds, this.sites, el("div", { class: "search" }, this.box, this.count));
   }
 
   draw() {
@@ -720,7 +738,7 @@ class Transport {
       ...SPEEDS.map((each) => el("option", { value: String(each), selected: each === player.speed }, `${each}/s`)));
     this.axis = el("button", { id: "axis", onclick: () => toggleAxis(player) });
     this.map = el("canvas", { class: "minimap", tabindex: "0", role: "slider", "aria-label": "Step", "aria-valuemin": "0" });
-    this.element = el("div", { class: "transport" },
+    this.element = el("section", { class: "transport", "aria-label": "Playing" },
       el("div", { class: "buttons" },
         button("First step (Home)", "first", () => player.go(0)),
         button("Step back (←)", "back", () => player.step(-1)),
@@ -767,7 +785,7 @@ class Transport {
     this.map.setAttribute("aria-valuetext", `step ${player.at()} of ${player.run.length - 1}`);
     this.drawPlayButton();
     setText(this.axis, player.axis === "time" ? "by time" : "by step");
-    this.axis.setAttribute("aria-label", `The axis is ${player.axis}; change it (t)`);
+    this.axis.setAttribute("aria-label", `By ${player.axis}: change the axis (t)`);
     this.axis.hidden = !player.runs.some((run) => run.hasTime);
     setText(this.where, `${player.at()} / ${player.run.length - 1}`);
     if (this.width) this.drawMap();
@@ -961,7 +979,7 @@ class Keys {
 //                                                 was shared, by {shared: the word after #play=}
 //
 //   Play      {branch, branches: [{id, title}], actions: [Action], properties: [{name, text, state}], puzzle, puzzles,
-//              algorithms: [{name, title, k}], setup, fragment}      state is "holds", "broken" or "open"
+//              algorithms: [{name, title, k}], own, setup, fragment}   own: the algorithm is in a file of the user's      state is "holds", "broken" or "open"
 //   Action    {id, what, site, message, timer, text}    what as in a step; message is the id that it is about
 //   puzzle    {id, title, goal, best, used, solved, explanation}
 //
@@ -976,7 +994,9 @@ const LIGHTS = { holds: "●", broken: "✕", open: "○" };
 
 /** The calls, by `fetch`. */
 async function callServer(name, body) {
-  const answer = await fetch(`api/${name}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  const answer = await fetch(`api/${name}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }).catch(() => {
+    throw new Error("The server of this page does not answer: it ends with its command, soloist watch. Share gives a command that starts it again with this run.");
+  });
   if (!answer.ok) throw new Error((await answer.text()).slice(0, 300) || `the server answered ${answer.status}`);
   return answer.json();
 }
@@ -1083,10 +1103,10 @@ class Game {
   }
 
   async share() {
-    const text = `soloist watch --open ${this.play.fragment}`;
+    const text = `soloist watch ${this.play.own ? "FILE.py " : ""}--open ${this.play.fragment}`;
     const box = el("textarea", { readonly: true, rows: 4, "aria-label": "This run as a command" });
     box.value = text;
-    fill(this.said, "This run until here, for anybody who has Soloist:", box);
+    fill(this.said, `This run until here, for anybody who has Soloist${this.play.own ? " and the file of this algorithm" : ""}:`, box);
     box.select();
     try {
       await navigator.clipboard.writeText(text);
@@ -1128,9 +1148,11 @@ class Game {
       }
       const answer = await this.ask("state", this.body);
       if (!answer) return;
-      this.play = answer.play;
-      this.shownAt = at;
-      this.keepAddress();
+      if (at === this.at) {
+        this.play = answer.play;
+        this.shownAt = at;
+        this.keepAddress();
+      } else this.askedAt = null; // one has gone elsewhere meanwhile
       this.player.touch();
     }, 200);
   }
@@ -1840,7 +1862,7 @@ class Source {
     this.shown = run;
     this.file = file;
     fill(this.tabs, ...files.map((each, i) =>
-      el("button", { role: "tab", "aria-selected": String(i === file), onclick: () => this.choose(i) }, each.file)));
+      el("button", { role: "tab", "aria-selected": String(i === file), onclick: () => this.choose(i) }, nameOf(files, i))));
     const { first, text } = files[file];
     this.first = first || 1;
     this.code.style.setProperty("counter-reset", `line ${this.first - 1}`);
@@ -1878,6 +1900,12 @@ class Source {
   }
 }
 
+/** A text and its repair may lie in files of the same name: what comes later is what it builds on. */
+function nameOf(files, i) {
+  const same = files.filter(({ file }) => file === files[i].file);
+  return same.length > 1 ? `${files[i].file} (${same.indexOf(files[i]) + 1})` : files[i].file;
+}
+
 function kindOfLine(row) {
   const text = row.trim();
   return text.startsWith("#") ? "quiet" : "";
@@ -1893,13 +1921,56 @@ function dimDocstrings(rows) {
   }
 }
 
+// Labels of the messages on the stage: beside their message, clear of sites and of one another.
+
+const HEIGHT = 13;
+const LETTER = 7;
+
+const widthOf = (text) => LETTER * text.length;
+
+/** On the right of its message, unless only the left is free of sites. */
+function placeBeside({ label, r, spot: [x, y] }, width, sites, radius) {
+  const wide = widthOf(label.textContent) + r + 3;
+  const free = (left, right) => left > 0 && right < width
+    && sites.every(([cx, cy]) => Math.abs(cy - y) > radius + 4 || cx - radius > right || cx + radius < left);
+  const side = !free(x, x + wide) && free(x - wide, x) ? -1 : 1;
+  label.setAttribute("x", side * (r + 3));
+  label.setAttribute("text-anchor", side < 0 ? "end" : "start");
+}
+
+/** The room that a text takes below a site, whose rim is at `y`. */
+function below(text, x, y) {
+  const wide = 0.85 * widthOf(text);
+  return { left: x - wide / 2, wide, y: y + HEIGHT };
+}
+
+/** Labels that would lie on one another, or on what is `taken`, stand below one another. */
+function part(flights, taken) {
+  const rooms = taken.filter(({ wide }) => wide);
+  for (const { label, spot: [x, y] } of flights.filter((flight) => flight.label)) {
+    const wide = widthOf(label.textContent);
+    const from = x + Number(label.getAttribute("x"));
+    const room = { left: label.getAttribute("text-anchor") === "end" ? from - wide : from, wide, y };
+    while (rooms.some((other) => meet(room, other))) room.y += HEIGHT;
+    rooms.push(room);
+    label.setAttribute("y", String(4 + Math.round(room.y - y)));
+  }
+}
+
+function meet(one, other) {
+  return Math.abs(one.y - other.y) < HEIGHT && one.left < other.left + other.wide && other.left < one.left + one.wide;
+}
+
 // Where sites stand on the stage: in the structure that their algorithm runs on. Places are within -1 and 1.
 
 const TURN = 2 * Math.PI;
+const MANY = 16;
+const PARTS = 720;
 
-/** A place [x, y] for each site; together they fill the stage. */
-function places(stage, nodes) {
-  const found = structured(stage, nodes);
+/** A place [x, y] for each site; together they fill the stage, which is `aspect` times as wide as high. */
+function places(stage, nodes, aspect = 1) {
+  const round = !["star", "grid", "groups"].includes(stage.layout) && !(stage.layout === "tree" && stage.edges.length);
+  const found = round && nodes > MANY ? ellipsePlaces(nodes, aspect) : structured(stage, nodes);
   const ranges = [0, 1].map((axis) => {
     const values = found.map((place) => place[axis]);
     return [Math.min(...values), Math.max(...values)];
@@ -1928,6 +1999,14 @@ function structured(stage, nodes) {
 function circlePlaces(nodes) {
   if (nodes === 1) return [[0, 0]];
   return Array.from({ length: nodes }, (_, i) => [Math.sin((TURN * i) / nodes), -Math.cos((TURN * i) / nodes)]);
+}
+
+/** Many on a wide stage would crowd at its sides if they stood at equal angles: they stand at equal distances. */
+function ellipsePlaces(nodes, aspect) {
+  const rim = Array.from({ length: PARTS + 1 }, (_, i) => [Math.sin((TURN * i) / PARTS), -Math.cos((TURN * i) / PARTS)]);
+  const until = [0];
+  for (let i = 1; i <= PARTS; i++) until.push(until[i - 1] + Math.hypot(aspect * (rim[i][0] - rim[i - 1][0]), rim[i][1] - rim[i - 1][1]));
+  return Array.from({ length: nodes }, (_, site) => rim[until.findIndex((way) => way >= (until[PARTS] * site) / nodes)]);
 }
 
 /** The site with most edges in the middle. */
@@ -2020,7 +2099,7 @@ class Stage {
     this.radius = clamp((Math.min(width, height) * 0.95) / (nodes + 5), 9, 30);
     const margin = this.radius + (nodes <= 16 ? 34 : 18);
     const [a, b] = [width / 2 - margin - 10, height / 2 - margin];
-    this.at = places(stage, nodes).map(([x, y]) => [width / 2 + x * Math.max(a, 10), height / 2 + y * Math.max(b, 10)]);
+    this.at = places(stage, nodes, Math.max(a, 10) / Math.max(b, 10)).map(([x, y]) => [width / 2 + x * Math.max(a, 10), height / 2 + y * Math.max(b, 10)]);
     this.roomy = nodes <= 12;
     this.svg = el("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Stage: ${nodes} sites as a ${stage.layout}` });
     this.layers = ["edges", "quorum", "tracks", "pointers", "sites", "flights"].map((name) => el("g", { class: name }));
@@ -2140,7 +2219,7 @@ class Stage {
       const classes = ["site", phase, up === "paused" && "paused", site === step.site && "acting", site === this.player.site && "picked", crowded && phase === "inside" && "bad"];
       parts.group.setAttribute("class", classes.filter(Boolean).join(" "));
       const r = this.radius * 0.5;
-      parts.fault.setAttribute("d", up === "down" ? `M ${-r} ${-r} L ${r} ${r} M ${-r} ${r} L ${r} ${-r}` : up === "paused" ? `M ${-r / 2} ${-r} V ${r} M ${r / 2} ${-r} V ${r}` : "");
+      parts.fault.setAttribute("d", up === "down" ? `M ${-r} ${-r} L ${r} ${r} M ${-r} ${r} L ${r} ${-r}` : up === "paused" ? `M ${-1.25 * r} ${-0.8 * r} V ${0.8 * r} M ${1.25 * r} ${-0.8 * r} V ${0.8 * r}` : "");
       this.drawToken(parts, site, state, n);
       this.drawBelow(parts, state.fields[site]);
       const why = state.why[site] ? `, ${state.why[site]}` : "";
@@ -2302,6 +2381,7 @@ class Stage {
       alive.add(message.id);
       this.moveFlight(message, part, crowd.get(link) - 1);
     }
+    part([...this.flights.values()], this.at.map(([x, y], site) => below(this.sites[site].below.textContent, x, y + this.radius)));
     for (const [id, flight] of this.flights) {
       if (alive.has(id)) continue;
       flight.group.remove();
@@ -2332,17 +2412,8 @@ class Stage {
     const y = y1 + (y2 - y1) * part + ((x2 - x1) / length) * aside;
     flight.group.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
     flight.group.classList.toggle("doomed", message.lost);
-    if (flight.label) this.placeLabel(flight, x, y);
-  }
-
-  /** On the right of its message, unless only the left is free of sites. */
-  placeLabel({ label, r }, x, y) {
-    const wide = 7 * label.textContent.length + r + 3;
-    const free = (left, right) => left > 0 && right < this.svg.viewBox.baseVal.width
-      && this.at.every(([cx, cy]) => Math.abs(cy - y) > this.radius + 4 || cx - this.radius > right || cx + this.radius < left);
-    const side = !free(x, x + wide) && free(x - wide, x) ? -1 : 1;
-    label.setAttribute("x", side * (r + 3));
-    label.setAttribute("text-anchor", side < 0 ? "end" : "start");
+    flight.spot = [x, y];
+    if (flight.label) placeBeside(flight, this.svg.viewBox.baseVal.width, this.at, this.radius);
   }
 
   newFlight(message) {
@@ -2709,7 +2780,7 @@ class Page {
     this.reopen = el("div", { class: "reopen", role: "group", "aria-label": "Closed panels" });
     this.desk = el("main", { class: this.game ? "desk playing" : "desk" }, ...Object.values(this.panels));
     fill(root, this.header(runs), this.filters.element, this.desk, this.transport.element, this.keys.help);
-    document.title = `${runs.map((run) => run.head.title || run.head.algorithm).join(" beside ")} · Soloist`;
+    document.title = `${runs.map(titleOf).join(" beside ")} · Soloist`;
   }
 
   /** What is told of a run changes while it is played. */
@@ -2722,7 +2793,7 @@ class Page {
     this.motionButton = el("button", { id: "motion", onclick: () => this.toggleMotion() });
     this.showMotion();
     return el("header", {},
-      el("div", { class: "titles" }, ...runs.map((run, r) => el("div", {}, el("h1", {}, run.head.title || run.head.algorithm), this.abouts[r]))),
+      el("div", { class: "titles" }, ...runs.map((run, r) => el("div", {}, el("h1", {}, titleOf(run)), this.abouts[r]))),
       ...runs.map((run) => (run.head.finding ? el("p", { class: "finding", role: "note" }, el("b", {}, run.head.finding.property), ` ${run.head.finding.text}`) : null)),
       ...runs.flatMap((run) => (run.head.notes || []).map((note) => el("p", { class: "note" }, note))),
       el("div", { class: "tools" }, this.reopen, this.motionButton,
@@ -2745,7 +2816,7 @@ class Page {
 
   runSwitch() {
     return el("div", { class: "zooms" }, ...this.player.runs.map((run, r) =>
-      el("button", { class: "small", onclick: () => { this.player.active = r; this.player.touch(); } }, run.head.title || `run ${r + 1}`)));
+      el("button", { class: "small", onclick: () => { this.player.active = r; this.player.touch(); } }, titleOf(run))));
   }
 
   fit() {
@@ -2798,12 +2869,14 @@ class Page {
   }
 }
 
+const count = (number, one, many) => `${number} ${number === 1 ? one : many}`;
+
 function about(run) {
   const { head } = run;
   const options = Object.entries(head.options || {}).map(([name, value]) => `${name} ${value}`);
   return [`${head.nodes} sites`, head.k > 1 && `K = ${head.k}`, ...options, head.channels === "fifo" ? "FIFO links" : "unordered links",
-    head.printed && "as printed", head.lock && `lock ${head.lock}`, head.origin, head.seed !== null && head.seed !== undefined && `seed ${head.seed}`,
-    `${run.length} steps`, `${run.messages.size} messages`, `${run.entries.length} entries`].filter(Boolean).join(" · ");
+    head.lock && `lock ${head.lock}`, head.origin, head.seed !== null && head.seed !== undefined && `seed ${head.seed}`,
+    `${run.length} steps`, count(run.messages.size, "message", "messages"), count(run.entries.length, "entry", "entries")].filter(Boolean).join(" · ");
 }
 
 /** What the page was given: embedded, embedded and packed, or from the server. */

@@ -14,7 +14,10 @@ from soloist.testing import browser as browsers
 from soloist.watch import Trace, of_script, of_simulation
 from soloist.watch.export import html
 from soloist.watch.runs import commands_of
+from tests.watch.serving import PATIENCE
 
+SETTLED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Whatever was asked to be drawn is drawn."""
 GOLDEN = Path(__file__).parents[1] / "traces"
 
 DRAWN = (
@@ -58,6 +61,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
         path.write_text(html(trace, **options) if isinstance(trace, Trace) else trace, encoding="utf-8")
         context = browser.new_context(**{"reduced_motion": "reduce", **settings})
         context.set_offline(True)
+        context.set_default_timeout(PATIENCE * 1000)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))

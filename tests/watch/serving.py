@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+PATIENCE = 240
+"""Seconds that a process or a page gets: nothing is measured here, and the machine may be busy."""
+
 
 class Served:
     """A server that runs, and its address with the token."""
@@ -25,7 +28,7 @@ class Served:
 
     def ask(self, path: str, body: Any = None, **headers: str) -> tuple[int, str, dict[str, str]]:
         """As a program would, with the cookie unless it says otherwise."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         given = {"cookie": self.cookie, "content-type": "application/json"}
         given |= {name.replace("_", "-"): value for name, value in headers.items()}
         data = body if body is None or isinstance(body, str) else json.dumps(body)
@@ -38,7 +41,7 @@ class Served:
     def end(self) -> tuple[int, str, str]:
         """Ctrl-C; its exit code, and what it said since."""
         self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, out, err
 
 

@@ -17,7 +17,7 @@ from soloist.net.service.dialogue import Holders, MemberStatus, Status
 from soloist.testing import ports
 from soloist.watch.dashboard import Seen, changes, displayed, percentiles
 from tests.net.service.daemons import cluster
-from tests.watch.serving import served
+from tests.watch.serving import PATIENCE, served
 
 MORE = 'lease = 5\ndata_dir = "data-{name}"\n'
 STATUS = Status("t", "a", 1, "x", "y", 1.0, [], 10, 0, 0, 0, 0, 0, 0, 0, epoch=1)
@@ -67,7 +67,7 @@ def test_percentiles_are_values_that_were_measured() -> None:
 def test_without_a_daemon_there_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "cluster.toml").write_text('cluster = "t"\n[nodes]\na = "127.0.0.1:1"\nb = "127.0.0.1:2"\n')
     command = [sys.executable, "-m", "soloist", "watch", "--config", str(tmp_path / "cluster.toml")]
-    done = subprocess.run([*command, "--no-browser"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, "--no-browser"], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1
     assert "no node of" in done.stderr
     assert done.stderr.count("\n") == 1
@@ -76,6 +76,7 @@ def test_without_a_daemon_there_is_one_line(tmp_path: Path) -> None:
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
     context, wrong = browser.new_context(viewport={"width": 1200, "height": 900}), []
+    context.set_default_timeout(PATIENCE * 1000)
     made = context.new_page()
     made.on("pageerror", lambda error: wrong.append(str(error)))
     yield made

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from soloist.watch import Trace
-from tests.watch.conftest import Open, golden, simulated
+from tests.watch.conftest import SETTLED, Open, golden, simulated
 
 PATHS = "all => all.map(path => [path.textContent, path.getAttribute('d')])"
 VISIBLE = "all => all.map(each => each.style.display !== 'none')"
@@ -326,7 +326,7 @@ def test_the_score_is_drawn_where_its_view_is(opened: Open, turning: Trace) -> N
     }"""
     assert all(pixels > 100 for pixels in page.evaluate(count))
     page.evaluate("soloistPage.player.hiddenSites = new Set([0, 1, 2, 3]); soloistPage.player.touch()")
-    page.wait_for_timeout(100)
+    page.evaluate(SETTLED)
     requests, tokens, _ = page.evaluate(count)
     assert (requests, tokens) == (0, 0)
 
@@ -339,7 +339,7 @@ def test_ten_thousand_steps_need_few_elements(opened: Open) -> None:
         go(page, n)
         assert page.evaluate("document.querySelectorAll('*').length") < 2_000
     page.keyboard.press("f")
-    page.wait_for_timeout(100)
+    page.evaluate(SETTLED)
     assert page.evaluate("document.querySelectorAll('*').length") < 2_000
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from soloist.watch.export import PAGE, html, script, shared_files
 from tests.watch.conftest import DRAWN, Open, golden
+from tests.watch.serving import PATIENCE
 
 BASE = "http://127.0.0.1:9/"
 
@@ -214,6 +215,7 @@ def played(browser: Any) -> Iterator[tuple[Any, Fake]]:
     """The page as modules, from a server that is made up."""
     fake = Fake()
     context = browser.new_context(reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE * 1000)
 
     def serve(route: Any) -> None:
         name = route.request.url.removeprefix(BASE).split("#")[0] or "page.html"

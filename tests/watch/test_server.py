@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from soloist.watch.puzzles import puzzles
-from soloist.watch.setup import Setup, fragment
+from soloist.watch.setup import Setup, fragment, unpacked
 from soloist.watch.trace import read
 from soloist.watch.validate import validate
-from tests.watch.serving import Served, served
+from tests.watch.conftest import SETTLED, simulated
+from tests.watch.serving import PATIENCE, Served, served
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,9 @@ def test_it_ends_in_the_middle_of_a_search_too() -> None:
                     assert "one thing at a time" in searching.result()[1]
                     searching = pool.submit(started.ask, "/api/search", body)
             assert started.end() == (130, "", "soloist: interrupted\n")
-            assert searching.exception() or "end of the server" in searching.result()[1]
+            if not searching.exception():
+                status, text, _ = searching.result()
+                assert status == 500 or "end of the server" in text, "it was cut off"
 
 
 @pytest.mark.parametrize(
@@ -117,21 +120,27 @@ def test_it_ends_in_the_middle_of_a_search_too() -> None:
 )
 def test_bad_arguments_get_one_line(arguments: list[str], said: str) -> None:
     command = [sys.executable, "-m", "soloist", "watch", *arguments, "--no-browser"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def expected(said: str) -> bool:
+    """A question that was refused, or a server that is gone: the page tells both."""
+    return "400" in said or "ERR_CONNECTION_REFUSED" in said
 
 
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
     """One that must not complain of anything, nor ask anybody but its server."""
     context, wrong = browser.new_context(reduced_motion="reduce"), []
+    context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on(
         "console",
-        lambda said: wrong.append(said.text) if said.type == "error" and "400" not in said.text else None,
+        lambda said: wrong.append(said.text) if said.type == "error" and not expected(said.text) else None,
     )
     page.on(
         "request",
@@ -209,7 +218,7 @@ def holding(page: Any, call: str) -> list[Any]:
 
 def until(page: Any, condition: Callable[[], bool]) -> None:
     """What is waited for happens in this process, while the browser's events are read."""
-    ends = time.monotonic() + 60
+    ends = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < ends
         page.wait_for_timeout(20)
@@ -243,9 +252,132 @@ def test_where_one_looks_while_an_answer_is_on_its_way_there_are_actions_in_the_
         page.locator("#undo").click()
         page.wait_for_selector(".actions button", state="detached")
         with page.expect_event("requestfinished", lambda asked: asked.url.endswith("hint")):
-            page.wait_for_timeout(400)  # longer than the page waits until it asks what can be done there
+            page.wait_for_function(
+                "() => soloistPage.game.askedAt === null"
+            )  # it would have asked what can be done there
             held.pop().continue_()
         page.wait_for_selector(".actions button[data-action^='deliver 1>2']")
+
+
+def test_an_answer_about_where_one_no_longer_is_hides_no_actions(page: Any) -> None:
+    steps = ("acquire 1", "deliver 1>0", "deliver 1>2")
+    with served("--open", fragment(Setup("suzuki-kasami", 3, steps=steps))) as started:
+        opened(page, started.address)
+        last = page.locator(".actions button").all_inner_texts()
+        held = holding(page, "state")
+        page.keyboard.press("Home")
+        until(page, lambda: bool(held))
+        page.keyboard.press("End")
+        page.wait_for_function("() => document.getElementById('where').textContent === '3 / 3'")
+        with page.expect_event("requestfinished", lambda asked: asked.url.endswith("state")):
+            held.pop().continue_()
+        page.wait_for_function("() => !soloistPage.game.busy")
+        page.evaluate(SETTLED)
+        assert page.locator(".actions button").all_inner_texts() == last
+
+
+def test_a_server_that_was_killed_is_told_and_the_run_is_not_lost(page: Any) -> None:
+    with served("--open", fragment(Setup("suzuki-kasami", 3, steps=("acquire 1",)))) as started:
+        opened(page, started.address)
+        started.process.kill()
+        started.process.wait()
+    with page.expect_event("requestfailed"):
+        page.locator("[data-action^='deliver 1>0']").click()
+    page.wait_for_selector("text=The server of this page does not answer")
+    page.locator("#share").click()
+    command = page.get_by_label("This run as a command").input_value()
+    assert unpacked(command.removeprefix("soloist watch --open ")).steps == ("acquire 1",)
+    page.locator("#first").click()
+    page.wait_for_function("() => document.getElementById('where').textContent === '0 / 1'")
+
+
+def test_two_browsers_play_at_one_table(page: Any, browser: Any) -> None:
+    """Each has its own cookie; a step of one is seen by the other when it asks, and is not lost."""
+    with served("--open", fragment(Setup("suzuki-kasami", 3))) as started:
+        opened(page, started.address)
+        second = browser.new_context(reduced_motion="reduce")
+        other = second.new_page()
+        opened(other, started.address)
+        other.locator("[data-action='acquire 1']").click()
+        other.wait_for_function("() => soloistPage.player.runs[0].length === 2")
+        page.locator("[data-action='acquire 2']").click()  # at the step before: a branch
+        page.wait_for_selector(".tabs button:has-text('run 2')")
+        assert what_happened(page) == what_happened(other) == ["begin", "request"]
+        second.close()
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of the user's, with an algorithm that nobody else knows."""
+    path = tmp_path_factory.mktemp("own") / "mine.py"
+    path.write_text(
+        "from soloist.algorithms import CATALOGUE\n"
+        "from soloist.algorithms.ricart_agrawala import RicartAgrawala\n"
+        "import msgspec\n\n\n"
+        "class Mine(RicartAgrawala):\n    pass\n\n\n"
+        "CARD = msgspec.structs.replace(CATALOGUE['ricart-agrawala'], name='mine', title='Mine', process=Mine)\n"
+    )
+    return path
+
+
+def test_an_algorithm_of_ones_own_is_played_and_shared(page: Any, own: Path) -> None:
+    with served(str(own), "--nodes", "3", "--entries", "2") as started:
+        opened(page, started.address)
+        assert page.locator("h1").inner_text() == "Mine"
+        assert page.locator("[name=algorithm]").input_value() == "mine"
+        page.keyboard.press("Home")
+        page.locator("[data-action='acquire 1']").click()
+        page.wait_for_selector(".tabs button:has-text('run 2')")
+        page.locator("#share").click()
+        command = page.get_by_label("This run as a command").input_value()
+    word = command.removeprefix("soloist watch FILE.py --open ")
+    with served(str(own), "--open", word) as again:
+        opened(page, again.address)
+        assert what_happened(page) == ["begin", "request"]
+
+
+def test_a_trace_of_an_unknown_algorithm_is_looked_at_only(page: Any, tmp_path: Path) -> None:
+    trace = simulated("ricart-agrawala", nodes=3, entries=3)
+    trace.head.algorithm, trace.head.title = "nobodys", "Nobody's"
+    path = tmp_path / "trace.jsonl"
+    path.write_text(trace.json_lines())
+    with served(str(path)) as started:
+        opened(page, started.address)
+        assert page.locator("h1").inner_text() == "Nobody's"
+        assert page.locator("#panel-game").count() == 0
+        code, _, err = started.end()
+    assert code == 130
+    assert "to be looked at only: a trace of 'nobodys' cannot be replayed: unknown algorithm 'nobodys'" in err
+    assert "soloist watch FILE.py TRACE" in err
+
+
+def test_a_port_that_is_taken_gets_one_line(server: Served) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "soloist",
+        "watch",
+        "lamport",
+        "--no-browser",
+        "--port",
+        str(server.port),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"cannot listen on port {server.port}: Address already in use; --port 0" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_is_saved_of_a_puzzle_is_a_run_of_the_text_with_its_error(page: Any, tmp_path: Path) -> None:
+    best = puzzles()["ricart-agrawala-r1"].best
+    setup = Setup(puzzle="ricart-agrawala-r1", steps=best, beside="ricart-agrawala")
+    with served("--open", fragment(setup)) as started:
+        opened(page, started.address)
+        assert page.locator("h1").all_inner_texts() == ["Ricart-Agrawala, as printed (R1)", "Ricart-Agrawala"]
+        with page.expect_download() as saved:
+            page.locator("#save").click()
+        saved.value.save_as(tmp_path / "saved.jsonl")
+    assert validate(read(tmp_path / "saved.jsonl")) is None
 
 
 def test_a_list_of_puzzles_that_is_open_stays(page: Any) -> None:
@@ -254,7 +386,7 @@ def test_a_list_of_puzzles_that_is_open_stays(page: Any) -> None:
         choice = page.get_by_label("Beat the paper: choose a puzzle")
         choice.focus()
         page.evaluate("soloistPage.player.touch()")
-        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        page.evaluate(SETTLED)
         assert (
             page.evaluate("document.activeElement.getAttribute('aria-label')")
             == "Beat the paper: choose a puzzle"

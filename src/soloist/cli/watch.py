@@ -163,7 +163,7 @@ def watch(
 
         soloist watch --config cluster.toml
     """
-    if done_without_a_run(example, puzzle, shared, config, member, port or 0, not no_browser):
+    if done_without_a_run(what or [], example, puzzle, shared, config, member, port or 0, not no_browser):
         return
     if not what:
         raise UsageError(
@@ -207,15 +207,20 @@ def watch(
 
 def without_own(what: list[str]) -> list[str]:
     """The traces, of runs of an algorithm of the user's own: its file is loaded, so that its name is known."""
-    own = [each for each in what if is_own(each)]
-    if len(own) == len(what):
+    if all(is_own(each) for each in what):
         return what
-    for each in own:
-        load_any(each)
-    return [each for each in what if each not in own]
+    load_own(what)
+    return [each for each in what if not is_own(each)]
+
+
+def load_own(what: list[str]) -> None:
+    for each in what:
+        if is_own(each):
+            load_any(each)
 
 
 def done_without_a_run(
+    what: list[str],
     example: str | None,
     puzzle: str | None,
     shared: str | None,
@@ -233,6 +238,7 @@ def done_without_a_run(
         found, chosen = find_member(config, member)
         pages.dashboard(found, chosen, port, browse)
     elif shared or puzzle:
+        load_own(what)
         pages.play(None, shared or fragment(Setup(puzzle=puzzle)), port, browse)
     else:
         return False

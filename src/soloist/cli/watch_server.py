@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 import webbrowser
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ def play(trace: Trace | None, shared: str | None, port: int, browse: bool, besid
     from soloist.watch import server
     from soloist.watch.play import Game
 
-    if trace is not None and trace.head.origin == "live":
+    if trace is not None and only_looked_at(trace):
         routes = server.look_routes(trace)
         run(lambda door: server.application(routes, door), port, browse)
         return
@@ -40,6 +41,20 @@ def play(trace: Trace | None, shared: str | None, port: int, browse: bool, besid
     game = Game.new({"shared": shared}) if shared else Game.of(trace, beside)  # type: ignore[arg-type]
     table = server.Table(game)
     run(lambda door: server.application(server.game_routes(table), door), port, browse, table.ending.set)
+
+
+def only_looked_at(trace: Trace) -> bool:
+    """What cannot be replayed can still be seen: of an algorithm that is not known here, that is said."""
+    from soloist.watch.validate import card_of
+
+    if trace.head.origin == "live":
+        return True
+    try:
+        card_of(trace.head)
+    except UsageError as error:
+        print(f"soloist: to be looked at only: {error}", file=sys.stderr)
+        return True
+    return False
 
 
 def dashboard(config: Config, member: Member, port: int, browse: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from soloist.algorithms import CATALOGUE, RECOVERY
+from soloist.algorithms import CATALOGUE, RECOVERY, Card, find_any, taken
 from soloist.check.explore import Watcher
 from soloist.core import UsageError
 from soloist.watch.beside import alongside
@@ -163,9 +163,9 @@ class Game:
             ],
             "algorithms": [
                 {"name": name, "title": card.title, "k": card.capacity == "K"}
-                for cards in (CATALOGUE, RECOVERY)
-                for name, card in cards.items()
+                for name, card in _offered(self.card.name).items()
             ],
+            "own": self.card.name not in taken(),
         }
         if self.puzzle:
             answer["puzzle"] = self._progress(self.puzzle, here, judged)
@@ -289,6 +289,11 @@ class Game:
     def _kept(self, branch: Branch) -> Setup:
         assert branch.session
         return msgspec.structs.replace(self.setup_alone, seed=None, steps=tuple(branch.session.commands[1:]))
+
+
+def _offered(name: str) -> dict[str, Card]:
+    """The catalogue, and what is played now where that is a variant or from a file of the user's."""
+    return {**CATALOGUE, **RECOVERY, name: find_any(name)}
 
 
 def _same(session: Session, offered: str, known: str) -> bool:

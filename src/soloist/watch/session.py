@@ -26,6 +26,8 @@ class Session:
         self.commands: list[str] = [start]
         self.branches: list[tuple[str, ...]] = []
         """Runs that were left by going on otherwise, oldest first."""
+        self.about: dict[str, Any] = {}
+        """What else its trace says of it."""
         self.failed: str | None = None
         """Why the last step ended half-way, if it did: nothing can follow it."""
         self._script = self._replayed(self.commands)
@@ -129,4 +131,4 @@ class Session:
         return "\n".join(self.commands) + "\n"
 
     def trace(self, **about: Any) -> Trace:
-        return self._script.trace(**{"origin": "script", "unit": "steps", **about})
+        return self._script.trace(**{"origin": "script", "unit": "steps", **self.about, **about})

@@ -66,9 +66,15 @@ class Setup(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         links = "fifo" if fifo else "any"
         k = f" k={size.k}" if size.k > 1 else ""
         session = Session(f"start {card.name} nodes={size.n}{k} channels={links}", card, size, fifo)
+        session.about = self._text()
         for step in self.steps:
             session.do(step)
         return session
+
+    def _text(self) -> dict[str, Any]:
+        """Whether it is played as a text has it, with which of its errors: without that a trace could not be replayed."""
+        erratum = find_puzzle(self.puzzle).erratum.code if self.puzzle else self.erratum
+        return {"printed": True, "erratum": erratum} if self.printed or erratum else {}
 
 
 def fragment(setup: Setup) -> str:

@@ -29,7 +29,14 @@ class Impossible(msgspec.Struct, frozen=True):
 
 def card_of(head: Head) -> Card:
     """The algorithm that a trace is of."""
-    return find_printed(head.algorithm, head.erratum) if head.printed else find_any(head.algorithm)
+    try:
+        return find_printed(head.algorithm, head.erratum) if head.printed else find_any(head.algorithm)
+    except UsageError as error:
+        why = str(error).partition(";")[0]
+        raise UsageError(
+            f"a trace of {head.algorithm!r} cannot be replayed: {why}; if it is in a file of yours, give that as well: "
+            "soloist watch FILE.py TRACE"
+        ) from None
 
 
 def validate(trace: Trace) -> Impossible | None:

@@ -72,5 +72,5 @@ def title(trace: Trace) -> str:
     k = f", K={head.k}" if head.k > 1 else ""
     seed = f", seed {head.seed}" if head.seed is not None else ""
     lock = f", lock {head.lock}" if head.lock else ""
-    printed = " as printed" if head.printed else ""
+    printed = " as printed" + (f" ({head.erratum})" if head.erratum else "") if head.printed else ""
     return f"{head.title or head.algorithm}{printed}, {head.nodes} sites{k}{lock}{seed} ({head.origin})"

@@ -14,7 +14,7 @@ export class Filters {
     this.sites = el("div", { class: "chips", role: "group", "aria-label": "Sites" });
     this.box = el("input", { type: "search", id: "search", placeholder: "search: Request 3>1", "aria-label": "Search for events: a kind, a link as 3>1, a site", oninput: () => this.find(), onkeydown: (event) => this.key(event) });
     this.count = el("output", { class: "count" });
-    this.element = el("div", { class: "filters" }, this.kinds, this.sites, el("div", { class: "search" }, this.box, this.count));
+    this.element = el("section", { class: "filters", "aria-label": "Filters and search" }, this.kinds, this.sites, el("div", { class: "search" }, this.box, this.count));
   }
 
   draw() {

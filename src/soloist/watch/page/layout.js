@@ -1,10 +1,13 @@
 // Where sites stand on the stage: in the structure that their algorithm runs on. Places are within -1 and 1.
 
 const TURN = 2 * Math.PI;
+const MANY = 16;
+const PARTS = 720;
 
-/** A place [x, y] for each site; together they fill the stage. */
-export function places(stage, nodes) {
-  const found = structured(stage, nodes);
+/** A place [x, y] for each site; together they fill the stage, which is `aspect` times as wide as high. */
+export function places(stage, nodes, aspect = 1) {
+  const round = !["star", "grid", "groups"].includes(stage.layout) && !(stage.layout === "tree" && stage.edges.length);
+  const found = round && nodes > MANY ? ellipsePlaces(nodes, aspect) : structured(stage, nodes);
   const ranges = [0, 1].map((axis) => {
     const values = found.map((place) => place[axis]);
     return [Math.min(...values), Math.max(...values)];
@@ -33,6 +36,14 @@ function structured(stage, nodes) {
 function circlePlaces(nodes) {
   if (nodes === 1) return [[0, 0]];
   return Array.from({ length: nodes }, (_, i) => [Math.sin((TURN * i) / nodes), -Math.cos((TURN * i) / nodes)]);
+}
+
+/** Many on a wide stage would crowd at its sides if they stood at equal angles: they stand at equal distances. */
+function ellipsePlaces(nodes, aspect) {
+  const rim = Array.from({ length: PARTS + 1 }, (_, i) => [Math.sin((TURN * i) / PARTS), -Math.cos((TURN * i) / PARTS)]);
+  const until = [0];
+  for (let i = 1; i <= PARTS; i++) until.push(until[i - 1] + Math.hypot(aspect * (rim[i][0] - rim[i - 1][0]), rim[i][1] - rim[i - 1][1]));
+  return Array.from({ length: nodes }, (_, site) => rim[until.findIndex((way) => way >= (until[PARTS] * site) / nodes)]);
 }
 
 /** The site with most edges in the middle. */

@@ -16,6 +16,7 @@ import { Source } from "./source.js";
 import { Stage } from "./stage.js";
 import { parseLines, readRuns, TraceError } from "./trace.js";
 import { Transport } from "./transport.js";
+import { titleOf } from "./words.js";
 
 const PANELS = { score: "Score", stage: "Stage", inspector: "Inspector", source: "Source", game: "Play" };
 
@@ -66,7 +67,7 @@ export class Page {
     this.reopen = el("div", { class: "reopen", role: "group", "aria-label": "Closed panels" });
     this.desk = el("main", { class: this.game ? "desk playing" : "desk" }, ...Object.values(this.panels));
     fill(root, this.header(runs), this.filters.element, this.desk, this.transport.element, this.keys.help);
-    document.title = `${runs.map((run) => run.head.title || run.head.algorithm).join(" beside ")} · Soloist`;
+    document.title = `${runs.map(titleOf).join(" beside ")} · Soloist`;
   }
 
   /** What is told of a run changes while it is played. */
@@ -79,7 +80,7 @@ export class Page {
     this.motionButton = el("button", { id: "motion", onclick: () => this.toggleMotion() });
     this.showMotion();
     return el("header", {},
-      el("div", { class: "titles" }, ...runs.map((run, r) => el("div", {}, el("h1", {}, run.head.title || run.head.algorithm), this.abouts[r]))),
+      el("div", { class: "titles" }, ...runs.map((run, r) => el("div", {}, el("h1", {}, titleOf(run)), this.abouts[r]))),
       ...runs.map((run) => (run.head.finding ? el("p", { class: "finding", role: "note" }, el("b", {}, run.head.finding.property), ` ${run.head.finding.text}`) : null)),
       ...runs.flatMap((run) => (run.head.notes || []).map((note) => el("p", { class: "note" }, note))),
       el("div", { class: "tools" }, this.reopen, this.motionButton,
@@ -102,7 +103,7 @@ export class Page {
 
   runSwitch() {
     return el("div", { class: "zooms" }, ...this.player.runs.map((run, r) =>
-      el("button", { class: "small", onclick: () => { this.player.active = r; this.player.touch(); } }, run.head.title || `run ${r + 1}`)));
+      el("button", { class: "small", onclick: () => { this.player.active = r; this.player.touch(); } }, titleOf(run))));
   }
 
   fit() {
@@ -155,12 +156,14 @@ export class Page {
   }
 }
 
+const count = (number, one, many) => `${number} ${number === 1 ? one : many}`;
+
 function about(run) {
   const { head } = run;
   const options = Object.entries(head.options || {}).map(([name, value]) => `${name} ${value}`);
   return [`${head.nodes} sites`, head.k > 1 && `K = ${head.k}`, ...options, head.channels === "fifo" ? "FIFO links" : "unordered links",
-    head.printed && "as printed", head.lock && `lock ${head.lock}`, head.origin, head.seed !== null && head.seed !== undefined && `seed ${head.seed}`,
-    `${run.length} steps`, `${run.messages.size} messages`, `${run.entries.length} entries`].filter(Boolean).join(" · ");
+    head.lock && `lock ${head.lock}`, head.origin, head.seed !== null && head.seed !== undefined && `seed ${head.seed}`,
+    `${run.length} steps`, count(run.messages.size, "message", "messages"), count(run.entries.length, "entry", "entries")].filter(Boolean).join(" · ");
 }
 
 /** What the page was given: embedded, embedded and packed, or from the server. */

@@ -14,7 +14,7 @@
 //                                                 was shared, by {shared: the word after #play=}
 //
 //   Play      {branch, branches: [{id, title}], actions: [Action], properties: [{name, text, state}], puzzle, puzzles,
-//              algorithms: [{name, title, k}], setup, fragment}      state is "holds", "broken" or "open"
+//              algorithms: [{name, title, k}], own, setup, fragment}   own: the algorithm is in a file of the user's      state is "holds", "broken" or "open"
 //   Action    {id, what, site, message, timer, text}    what as in a step; message is the id that it is about
 //   puzzle    {id, title, goal, best, used, solved, explanation}
 //
@@ -30,7 +30,9 @@ const LIGHTS = { holds: "●", broken: "✕", open: "○" };
 
 /** The calls, by `fetch`. */
 export async function callServer(name, body) {
-  const answer = await fetch(`api/${name}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  const answer = await fetch(`api/${name}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }).catch(() => {
+    throw new Error("The server of this page does not answer: it ends with its command, soloist watch. Share gives a command that starts it again with this run.");
+  });
   if (!answer.ok) throw new Error((await answer.text()).slice(0, 300) || `the server answered ${answer.status}`);
   return answer.json();
 }
@@ -137,10 +139,10 @@ export class Game {
   }
 
   async share() {
-    const text = `soloist watch --open ${this.play.fragment}`;
+    const text = `soloist watch ${this.play.own ? "FILE.py " : ""}--open ${this.play.fragment}`;
     const box = el("textarea", { readonly: true, rows: 4, "aria-label": "This run as a command" });
     box.value = text;
-    fill(this.said, "This run until here, for anybody who has Soloist:", box);
+    fill(this.said, `This run until here, for anybody who has Soloist${this.play.own ? " and the file of this algorithm" : ""}:`, box);
     box.select();
     try {
       await navigator.clipboard.writeText(text);
@@ -182,9 +184,11 @@ export class Game {
       }
       const answer = await this.ask("state", this.body);
       if (!answer) return;
-      this.play = answer.play;
-      this.shownAt = at;
-      this.keepAddress();
+      if (at === this.at) {
+        this.play = answer.play;
+        this.shownAt = at;
+        this.keepAddress();
+      } else this.askedAt = null; // one has gone elsewhere meanwhile
       this.player.touch();
     }, 200);
   }

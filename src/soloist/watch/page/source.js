@@ -34,7 +34,7 @@ export class Source {
     this.shown = run;
     this.file = file;
     fill(this.tabs, ...files.map((each, i) =>
-      el("button", { role: "tab", "aria-selected": String(i === file), onclick: () => this.choose(i) }, each.file)));
+      el("button", { role: "tab", "aria-selected": String(i === file), onclick: () => this.choose(i) }, nameOf(files, i))));
     const { first, text } = files[file];
     this.first = first || 1;
     this.code.style.setProperty("counter-reset", `line ${this.first - 1}`);
@@ -70,6 +70,12 @@ export class Source {
     const room = code.clientHeight - (bottom - top);
     code.scrollTop = top - Math.max(20, room / 2);
   }
+}
+
+/** A text and its repair may lie in files of the same name: what comes later is what it builds on. */
+function nameOf(files, i) {
+  const same = files.filter(({ file }) => file === files[i].file);
+  return same.length > 1 ? `${files[i].file} (${same.indexOf(files[i]) + 1})` : files[i].file;
 }
 
 function kindOfLine(row) {

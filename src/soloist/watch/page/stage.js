@@ -2,6 +2,7 @@
 // SVG, since there are few things and each is to be pointed at.
 
 import { clamp, el, setText } from "./dom.js";
+import { below, part, placeBeside } from "./labels.js";
 import { places } from "./layout.js";
 import { shapePath } from "./look.js";
 import { paperNames, show, showMessage } from "./words.js";
@@ -35,7 +36,7 @@ export class Stage {
     this.radius = clamp((Math.min(width, height) * 0.95) / (nodes + 5), 9, 30);
     const margin = this.radius + (nodes <= 16 ? 34 : 18);
     const [a, b] = [width / 2 - margin - 10, height / 2 - margin];
-    this.at = places(stage, nodes).map(([x, y]) => [width / 2 + x * Math.max(a, 10), height / 2 + y * Math.max(b, 10)]);
+    this.at = places(stage, nodes, Math.max(a, 10) / Math.max(b, 10)).map(([x, y]) => [width / 2 + x * Math.max(a, 10), height / 2 + y * Math.max(b, 10)]);
     this.roomy = nodes <= 12;
     this.svg = el("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Stage: ${nodes} sites as a ${stage.layout}` });
     this.layers = ["edges", "quorum", "tracks", "pointers", "sites", "flights"].map((name) => el("g", { class: name }));
@@ -155,7 +156,7 @@ export class Stage {
       const classes = ["site", phase, up === "paused" && "paused", site === step.site && "acting", site === this.player.site && "picked", crowded && phase === "inside" && "bad"];
       parts.group.setAttribute("class", classes.filter(Boolean).join(" "));
       const r = this.radius * 0.5;
-      parts.fault.setAttribute("d", up === "down" ? `M ${-r} ${-r} L ${r} ${r} M ${-r} ${r} L ${r} ${-r}` : up === "paused" ? `M ${-r / 2} ${-r} V ${r} M ${r / 2} ${-r} V ${r}` : "");
+      parts.fault.setAttribute("d", up === "down" ? `M ${-r} ${-r} L ${r} ${r} M ${-r} ${r} L ${r} ${-r}` : up === "paused" ? `M ${-1.25 * r} ${-0.8 * r} V ${0.8 * r} M ${1.25 * r} ${-0.8 * r} V ${0.8 * r}` : "");
       this.drawToken(parts, site, state, n);
       this.drawBelow(parts, state.fields[site]);
       const why = state.why[site] ? `, ${state.why[site]}` : "";
@@ -317,6 +318,7 @@ export class Stage {
       alive.add(message.id);
       this.moveFlight(message, part, crowd.get(link) - 1);
     }
+    part([...this.flights.values()], this.at.map(([x, y], site) => below(this.sites[site].below.textContent, x, y + this.radius)));
     for (const [id, flight] of this.flights) {
       if (alive.has(id)) continue;
       flight.group.remove();
@@ -347,17 +349,8 @@ export class Stage {
     const y = y1 + (y2 - y1) * part + ((x2 - x1) / length) * aside;
     flight.group.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
     flight.group.classList.toggle("doomed", message.lost);
-    if (flight.label) this.placeLabel(flight, x, y);
-  }
-
-  /** On the right of its message, unless only the left is free of sites. */
-  placeLabel({ label, r }, x, y) {
-    const wide = 7 * label.textContent.length + r + 3;
-    const free = (left, right) => left > 0 && right < this.svg.viewBox.baseVal.width
-      && this.at.every(([cx, cy]) => Math.abs(cy - y) > this.radius + 4 || cx - this.radius > right || cx + this.radius < left);
-    const side = !free(x, x + wide) && free(x - wide, x) ? -1 : 1;
-    label.setAttribute("x", side * (r + 3));
-    label.setAttribute("text-anchor", side < 0 ? "end" : "start");
+    flight.spot = [x, y];
+    if (flight.label) placeBeside(flight, this.svg.viewBox.baseVal.width, this.at, this.radius);
   }
 
   newFlight(message) {

@@ -28,7 +28,7 @@ export class Transport {
       ...SPEEDS.map((each) => el("option", { value: String(each), selected: each === player.speed }, `${each}/s`)));
     this.axis = el("button", { id: "axis", onclick: () => toggleAxis(player) });
     this.map = el("canvas", { class: "minimap", tabindex: "0", role: "slider", "aria-label": "Step", "aria-valuemin": "0" });
-    this.element = el("div", { class: "transport" },
+    this.element = el("section", { class: "transport", "aria-label": "Playing" },
       el("div", { class: "buttons" },
         button("First step (Home)", "first", () => player.go(0)),
         button("Step back (←)", "back", () => player.step(-1)),
@@ -75,7 +75,7 @@ export class Transport {
     this.map.setAttribute("aria-valuetext", `step ${player.at()} of ${player.run.length - 1}`);
     this.drawPlayButton();
     setText(this.axis, player.axis === "time" ? "by time" : "by step");
-    this.axis.setAttribute("aria-label", `The axis is ${player.axis}; change it (t)`);
+    this.axis.setAttribute("aria-label", `By ${player.axis}: change the axis (t)`);
     this.axis.hidden = !player.runs.some((run) => run.hasTime);
     setText(this.where, `${player.at()} / ${player.run.length - 1}`);
     if (this.width) this.drawMap();

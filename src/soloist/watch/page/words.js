@@ -1,5 +1,8 @@
 // What happened, in words: values, messages and steps as one reads them, the paper's names, and the search.
 
+const LONG = 8;
+const FEW_PLACES = 3;
+
 /** A value of the trace as a paper would write it. */
 export function show(value) {
   if (value === null || value === undefined) return "–";
@@ -16,6 +19,12 @@ function showPair(value) {
 export function showMessage(message) {
   const fields = Object.entries(message.fields || {}).map(([name, value]) => `${name}=${show(value)}`);
   return fields.length ? `${message.kind}(${fields.join(", ")})` : message.kind;
+}
+
+/** What a run is of. A text with its errors has the name of the repaired algorithm. */
+export function titleOf({ head }) {
+  const printed = head.printed ? `, as printed${head.erratum ? ` (${head.erratum})` : ""}` : "";
+  return (head.title || head.algorithm) + printed;
 }
 
 /** The names of sites as a list in words. */
@@ -40,7 +49,7 @@ const DOINGS = {
 export function describe(run, n) {
   const step = run.steps[n];
   const parts = [doing(run, step) + consequences(run, step) + "."];
-  const changes = changed(run, n).map(({ name, before, after }) => `${name}: ${before} → ${after}`);
+  const changes = changed(run, n).flatMap(inBrief);
   if (step.text) parts.push(step.text);
   if (changes.length) parts.push(`Changed ${changes.join("; ")}.`);
   return parts.join(" ");
@@ -75,7 +84,16 @@ export function changed(run, n) {
   const step = run.steps[n];
   if (!step.changed || n === 0) return [];
   const before = run.stateAt(n - 1).fields[step.site];
-  return Object.entries(step.changed).map(([name, after]) => ({ name, before: show(before[name]), after: show(after) }));
+  return Object.entries(step.changed).map(([name, after]) => ({ name, was: before[name], is: after, before: show(before[name]), after: show(after) }));
+}
+
+/** Of a long list that kept its length only the places that changed, where they are few. */
+function inBrief({ name, was, is, before, after }) {
+  const whole = [`${name}: ${before} → ${after}`];
+  if (!Array.isArray(was) || !Array.isArray(is) || was.length !== is.length || is.length < LONG) return whole;
+  const [old, now] = [was.map(show), is.map(show)];
+  const places = now.flatMap((value, i) => (value === old[i] ? [] : [`${name}[${i}]: ${old[i]} → ${value}`]));
+  return places.length <= FEW_PLACES ? places : whole;
 }
 
 /** The tables "Paper name, here, meaning" at the heads of an algorithm's files: names and meanings by field. */

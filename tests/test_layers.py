@@ -21,7 +21,7 @@ IMPORTS = {
     "history": {"core"},
     "sim": {"core", "children", "algorithms", "durations"},
     "views": {"core", "algorithms"},
-    "check": {"core", "algorithms", "views"},
+    "check": {"core", "children", "algorithms", "views"},
     "net": {"core", "algorithms", "own", "views"},
     "testing": {"core", "children", "net", "views"},
     "demo": {"core", "algorithms", "testing"},

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from soloist.net.service import config
+from soloist.net.service import settings
 from soloist.net.telemetry.metrics import Metrics
 from soloist.testing import memory_nodes
 
@@ -23,9 +23,9 @@ def part(title: str) -> str:
 
 def test_every_key_of_the_file_is_there_and_no_other() -> None:
     rows = set(re.findall(r"^\| `(\w+)` \|", part("The file, key by key"), re.MULTILINE))
-    keys = {field for kind in (config._Top, config._Node) for field in kind.__struct_fields__}
+    keys = {field for kind in (settings.Top, settings.NodeSettings) for field in kind.__struct_fields__}
     assert rows == keys
-    assert all(f"`{key}`" in PAGE for key in config._Tls.__struct_fields__)
+    assert all(f"`{key}`" in PAGE for key in settings.TlsSettings.__struct_fields__)
 
 
 def test_every_figure_is_there_and_no_other() -> None:

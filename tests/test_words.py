@@ -17,7 +17,7 @@ BEARERS = {
     "_ask": {"net/engine/instance.py"},
     "_let_in": {"net/engine/instance.py"},
     "settle": {"lab/view_change.py", "net/maelstrom/node.py"},
-    "_settle": {"net/engine/instance.py", "net/member/council.py", "sim/script.py"},
+    "_settle": {"net/engine/instance.py", "net/member/assembly.py", "net/member/council.py", "sim/script.py"},
 }
 """What a report and to settle are is in `docs/glossary.md`."""
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from soloist.algorithms import CATALOGUE, Card
-from soloist.check import PROPERTIES, Space, check, explore, judge, passes, setting
+from soloist.check import PROPERTIES, Space, beside, check, explore, judge, passes, setting
 from soloist.check.finding import Finding
 from soloist.check.history import History
 from soloist.check.model import Model
@@ -113,19 +113,19 @@ def test_on_a_second_core_the_answer_is_the_same(monkeypatch: pytest.MonkeyPatch
     """Once the main search is large, the one with a memory runs beside it in a process of its own."""
     alone = check(CATALOGUE["ricart-agrawala"], nodes=3, rounds=2, channels="fifo")
     monkeypatch.setattr(judge, "LARGE", 1)
-    monkeypatch.setattr(judge, "can_run_beside", lambda: True)
+    monkeypatch.setattr(beside, "cores", lambda: 2)
     monkeypatch.setattr(passes.Assignment, "remembering", once(passes.Assignment.remembering))
-    beside = check(CATALOGUE["ricart-agrawala"], nodes=3, rounds=2, channels="fifo")
-    assert beside.properties == alone.properties
-    assert [s.states for s in beside.searches] == [s.states for s in alone.searches]
+    together = check(CATALOGUE["ricart-agrawala"], nodes=3, rounds=2, channels="fifo")
+    assert together.properties == alone.properties
+    assert [s.states for s in together.searches] == [s.states for s in alone.searches]
 
 
 def once(method: Callable[..., Finding]) -> Callable[..., Finding]:
     """The same, but only in another process than this one."""
     here = os.getpid()
 
-    def guarded(*arguments: Any) -> Finding:
+    def guarded(*arguments: Any, **named: Any) -> Finding:
         assert os.getpid() != here
-        return method(*arguments)
+        return method(*arguments, **named)
 
     return guarded

@@ -1,4 +1,4 @@
-"""Expanding many states at once is the same search: the same states and edges, and on FIFO links in the same order."""
+"""Expanding many states at once is the same search, with the same states and edges in the same order, and so is judging them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ import pytest
 from soloist import algorithms
 from soloist.algorithms import CATALOGUE
 from soloist.check import REDUCTIONS, Graph, Limits, Report, Space, check, explore, setting
+from soloist.check.bypass import bypass
+from soloist.check.graphs import is_acyclic, waiting_states
+from soloist.check.properties.livelock import livelocked
+from soloist.check.properties.starvation import starvation
 from soloist.check.setting import Setting
 
 from .test_mutants import MUTANTS, Mutant
@@ -57,28 +61,12 @@ def named(graph: Graph) -> list[Any]:
     return found
 
 
-def same_but_for_order(many: Graph, one: Graph) -> None:
-    """Messages in one inbox may have been tried in another order, so the last layer may have been cut off elsewhere."""
-    assert many.cut == one.cut
-    assert many.complete == one.complete
-    if one.alarm is not None:
-        assert many.alarm is not None
-        assert len(many.path(many.alarm)) == len(one.path(one.alarm))
-    whole = -1 if not one.complete else None
-    assert many.growth[:whole] == one.growth[:whole]
-    states = sum(one.growth[:whole])
-    assert sorted(map(repr, unordered(many)[:states])) == sorted(map(repr, unordered(one)[:states]))
-    if one.complete:
-        assert many.transitions == one.transitions
-        assert many.most_inside == one.most_inside
-
-
-def unordered(graph: Graph) -> list[Any]:
-    """The states, with the mail of each site in an order that depends on nothing else."""
-    return [
-        [local._replace(inbox=tuple(sorted(local.inbox, key=repr))) for local in locals_] + [pool]
-        for *locals_, pool in named(graph)
-    ]
+def judged(graph: Graph) -> list[Any]:
+    """What is found out about a graph as a whole."""
+    lasso = starvation(graph)
+    around = [graph.index[state] for state in lasso.prefix + lasso.cycle] if lasso else []
+    found = [lasso and lasso.site, around, [waiting_states(graph, i) for i in range(graph.space.model.n)]]
+    return [*found, is_acyclic(graph), bypass(graph), livelocked(graph)] if graph.complete else found
 
 
 def compared(
@@ -89,13 +77,11 @@ def compared(
         one_by_one(patch)
         one = explore(Space(what, reductions), Limits(states=states))
     assert isinstance(one.states, list)
-    if what.channels == "fifo":
-        assert named(many) == named(one)
-        for name in ("targets", "offsets", "parents", "growth", "alarm", "cut", "most_inside"):
-            assert getattr(many, name) == getattr(one, name), name
-        assert many.phases() == one.phases()
-    else:
-        same_but_for_order(many, one)
+    assert named(many) == named(one)
+    for name in ("targets", "offsets", "parents", "growth", "alarm", "cut", "most_inside"):
+        assert getattr(many, name) == getattr(one, name), name
+    assert many.phases() == one.phases()
+    assert judged(many) == judged(one)
     assert many.index == {state: number for number, state in enumerate(many.states)}
     assert many.states[-1] == list(many.states)[-1]
     return many
@@ -206,8 +192,15 @@ def test_numbers_are_those_of_a_dictionary() -> None:
             [chance.randrange(1 << 40) << chance.choice((0, 1, 20)) for _ in range(size)], np.int64
         )
         assert numbers.find(keys).tolist() == [known.get(key, -1) for key in keys.tolist()]
-        fresh = [key for key in dict.fromkeys(keys.tolist()) if key not in known]
-        numbers.add(np.array(fresh, np.int64))
-        known.update({key: len(known) + place for place, key in enumerate(fresh)})
-        assert numbers.find(keys).tolist() == [known[key] for key in keys.tolist()]
+        first = {key: place for place, key in reversed(list(enumerate(keys.tolist())))}
+        before = set(known)
+        for key in keys.tolist():
+            known.setdefault(key, len(known))
+        firsts = [
+            place for place, key in enumerate(keys.tolist()) if key not in before and first[key] == place
+        ]
+        found, fresh = numbers.number(keys)
+        assert found.tolist() == [known[key] for key in keys.tolist()]
+        assert fresh.tolist() == firsts
+        assert numbers.find(keys).tolist() == found.tolist()
     assert numbers.keys.tolist() == list(known)

@@ -11,8 +11,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -23,10 +26,13 @@ from soloist.net import (
     LockLost,
     NodeClosed,
     NotOwned,
+    SyncClient,
     SyncHold,
     SyncNode,
     WouldDeadlock,
+    connect_sync,
 )
+from soloist.net.service.control import ControlServer
 from soloist.testing import ports, until
 from tests.net.helpers import ROOT, Exclusion, split, start_python, stop
 
@@ -37,10 +43,45 @@ def peers() -> Iterator[dict[str, str]]:
         yield addresses
 
 
-@pytest.fixture
-def nodes(peers: dict[str, str]) -> Iterator[list[SyncNode]]:
+BEHIND: WeakKeyDictionary[Any, SyncNode] = WeakKeyDictionary()
+"""The node of a client."""
+
+
+@contextmanager
+def a_client(node: SyncNode) -> Iterator[SyncClient]:
+    """Of a node that runs here, too, through a socket as of a daemon."""
+    with TemporaryDirectory(prefix="soloist-") as directory:
+        server = ControlServer(node.node, "t", {})
+        node.call(lambda: server.start(Path(directory, "s")))
+        client = connect_sync(f"unix:{directory}/s")
+        BEHIND[client] = node
+        try:
+            yield client.start()
+        finally:
+            client.close()
+            node.call(server.close)
+
+
+@pytest.fixture(params=["SyncNode", "connect_sync"])
+def nodes(request: pytest.FixtureRequest, peers: dict[str, str]) -> Iterator[list[Any]]:
+    """Two that have locks: nodes, or clients of theirs."""
     with ExitStack() as stack:
-        yield [stack.enter_context(SyncNode(name, peers)) for name in peers]
+        nodes = [stack.enter_context(SyncNode(name, peers)) for name in peers]
+        if request.param == "SyncNode":
+            yield nodes
+        else:
+            yield [stack.enter_context(a_client(node)) for node in nodes]
+
+
+@pytest.fixture(params=["SyncNode", "connect_sync"])
+def home(request: pytest.FixtureRequest, peers: dict[str, str]) -> Iterator[Any]:
+    """One that has locks, and that the test closes."""
+    with SyncNode("a", {"a": peers["a"]}) as node:
+        if request.param == "SyncNode":
+            yield node
+        else:
+            with a_client(node) as client:
+                yield client
 
 
 def in_threads(*works: Callable[[], Any], seconds: float = 30) -> list[Any]:
@@ -62,8 +103,8 @@ def in_threads(*works: Callable[[], Any], seconds: float = 30) -> list[Any]:
     return results
 
 
-def waiting(node: SyncNode, lock: str = "lock:x") -> int:
-    instance = node.node.instances.get(lock)
+def waiting(home: Any, lock: str = "lock:x") -> int:
+    instance = BEHIND.get(home, home).node.instances.get(lock)
     return instance.waiting if instance else 0
 
 
@@ -201,12 +242,17 @@ def test_a_lock_is_a_decorator(nodes: list[SyncNode]) -> None:
 
 def test_notes_and_holders(nodes: list[SyncNode]) -> None:
     a, b = nodes
-    until(lambda: not a.missing())
+    until(lambda: not BEHIND.get(a, a).missing())
     with a.lock("x", note="nightly job") as hold:
         (holder,) = b.inspect("x").holders
         assert (holder.node, holder.note, holder.fence) == ("a", "nightly job", hold.fence)
         assert [view.lock for view in b.holders()] == ["lock:x"]
-        assert (hold.name, hold.note, hold.slot, hold.epoch) == ("x", "nightly job", None, a.node.epoch)
+        assert (hold.name, hold.note, hold.slot, hold.epoch) == (
+            "x",
+            "nightly job",
+            None,
+            BEHIND.get(a, a).node.epoch,
+        )
 
 
 @pytest.mark.smoke
@@ -231,8 +277,8 @@ def test_locks_pickle_by_name_and_holds_do_not(nodes: list[SyncNode]) -> None:
 # Loss.
 
 
-def test_loss_sets_a_flag_calls_back_and_raises_at_the_end(peers: dict[str, str]) -> None:
-    node = SyncNode("a", {"a": peers["a"]}).start()
+def test_loss_sets_a_flag_calls_back_and_raises_at_the_end(home: Any) -> None:
+    node = home
     told: list[SyncHold] = []
 
     def body() -> None:
@@ -250,15 +296,15 @@ def test_loss_sets_a_flag_calls_back_and_raises_at_the_end(peers: dict[str, str]
         told[0].check()
 
 
-def test_loss_of_several_locks_raises_too(peers: dict[str, str]) -> None:
-    node = SyncNode("a", {"a": peers["a"]}).start()
+def test_loss_of_several_locks_raises_too(home: Any) -> None:
+    node = home
     with pytest.raises(LockLost), node.locks("x", "y") as holds:
         node.close()
     assert all(hold.lost.is_set() for hold in holds.values())
 
 
-def test_loss_reaches_every_level_of_a_reentrant_lock(peers: dict[str, str]) -> None:
-    node = SyncNode("a", {"a": peers["a"]}).start()
+def test_loss_reaches_every_level_of_a_reentrant_lock(home: Any) -> None:
+    node = home
 
     def body() -> None:
         with node.rlock("x") as outer:

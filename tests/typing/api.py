@@ -10,11 +10,13 @@ from soloist.net import (
     AsyncLockLike,
     HoldLike,
     Inspection,
+    Leader,
     Lock,
     LockLike,
     Locks,
     RLock,
     Semaphore,
+    SyncLeader,
     SyncLock,
     SyncLocks,
 )
@@ -47,6 +49,12 @@ async def with_tasks() -> None:
         if taken := await node.lock("x").acquire(timeout=1):
             assert_type(taken, Hold)
             await taken.release()
+        leader = node.leader("scheduler", note="n", on_gain=led, on_loss=led)
+        assert_type(leader, Leader)
+        assert_type(await leader.run(work), str)
+        async with leader:
+            assert_type(await leader.elected(), HoldLike)
+            assert_type(leader.term, int | None)
         assert_type(await node.inspect("x"), Inspection)
         assert_type(await node.holders(), list[LockState])
         assert_type(node.missing(), list[str])
@@ -77,6 +85,9 @@ def with_threads() -> None:
             assert_type(holds, dict[str, SyncHold])
         assert_type(node.lock("x").acquire(timeout=1), SyncHold | None)
         assert_type(node.inspect("x"), Inspection)
+        leader = node.leader("scheduler", on_gain=led)
+        assert_type(leader, SyncLeader)
+        assert_type(leader.run(work_threads), int)
 
         @node.lock("daily")
         def job(count: int) -> str:
@@ -84,6 +95,18 @@ def with_threads() -> None:
 
         assert_type(job(1), str)
         job("1")  # type: ignore[arg-type]
+
+
+def led(hold: HoldLike) -> None:
+    assert_type(hold.fence, int)
+
+
+async def work(hold: HoldLike) -> str:
+    return hold.name
+
+
+def work_threads(hold: HoldLike) -> int:
+    return hold.fence
 
 
 def told(hold: SyncHold) -> None:

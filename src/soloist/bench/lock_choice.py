@@ -22,7 +22,7 @@ PROCESSES = (2, 4, 8, 16, 32)
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """One measurement of one candidate. What is better is more, or less, as `Row` says."""
+    """One measurement of one candidate. What is better is more, or less, as `Measurement` says."""
 
     value: float
     messages: float | None = None
@@ -31,7 +31,7 @@ class Figure(msgspec.Struct, frozen=True):
     longest_run: int | None = None
 
 
-class Row(msgspec.Struct, frozen=True):
+class Measurement(msgspec.Struct, frozen=True):
     """One figure of both candidates: medians of the rounds, and how many times better the second is."""
 
     what: str
@@ -60,7 +60,7 @@ def measure(
     processes: Sequence[int] = PROCESSES,
     loop: str = "asyncio",
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Row]:
+) -> list[Measurement]:
     """Through the shortcut and over TCP: entries where everybody wants in, hand-offs, and free pairs."""
     trials = [Trial(f"entries/s at {size}", size, True) for size in processes]
     trials += [Trial("hand-off, µs", 2), Trial("free pair, µs", 2)]
@@ -108,12 +108,12 @@ def _check(system: System, together: int) -> None:
         raise SoloistError(f"{system.name}: {together} entries while another process was inside")
 
 
-def _row(trial: Trial, loop: str, shortcut: bool, pairs: Sequence[Sequence[Figure]]) -> Row:
+def _row(trial: Trial, loop: str, shortcut: bool, pairs: Sequence[Sequence[Figure]]) -> Measurement:
     ratios = list(_ratios(trial, pairs))
     if not ratios:
         raise SoloistError("nobody entered in that time; give more --seconds")
     first, second = zip(*pairs, strict=True)
-    return Row(
+    return Measurement(
         trial.what,
         loop if shortcut else f"{loop}, TCP",
         (median(each.value for each in first), median(each.value for each in second)),
@@ -134,7 +134,7 @@ def _ratios(trial: Trial, pairs: Sequence[Sequence[Figure]]) -> Iterator[float]:
             yield better if trial.more_is_better else 1 / better
 
 
-def table(rows: Sequence[Row]) -> Table:
+def table(rows: Sequence[Measurement]) -> Table:
     columns = ("what", "setting", *(f">{name}" for name in CANDIDATES), ">times better", ">least-largest")
     return (*columns, ">messages", ">Jain", ">longest run"), [
         (

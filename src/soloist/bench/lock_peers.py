@@ -15,6 +15,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import zlib
 from base64 import b64encode
@@ -26,7 +27,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from soloist.bench import lock_central
+from soloist.bench import lock_central, lock_clients
 from soloist.testing import free_ports
 
 START_SECONDS = 60.0
@@ -88,6 +89,8 @@ class PythonRedisLock(RedisPy):
 
 
 class Postgres:
+    host = "127.0.0.1"
+
     def __init__(self, where: str, name: str) -> None:
         self.where, self.key = where, (zlib.crc32(name.encode()),)
 
@@ -95,7 +98,7 @@ class Postgres:
         import psycopg
 
         self.connection = psycopg.connect(
-            host="127.0.0.1", port=int(self.where), user="bench", dbname="postgres", autocommit=True
+            host=self.host, port=int(self.where), user="bench", dbname="postgres", autocommit=True
         )
         self.cursor = self.connection.cursor()
 
@@ -107,6 +110,12 @@ class Postgres:
 
     async def close(self) -> None:
         self.connection.close()
+
+
+class PostgresSocket(Postgres):
+    """Through its Unix socket."""
+
+    host = tempfile.gettempdir()
 
 
 class Etcd:
@@ -201,7 +210,7 @@ def postgres_command(directory: Path, port: int) -> list[str]:
     data = str(directory / "data")
     initdb = [str(_postgres_bin() / "initdb"), "-D", data, "-U", "bench", "-A", "trust"]
     subprocess.run(initdb, check=True, capture_output=True, **_unprivileged())
-    listen = ["-h", "127.0.0.1", "-p", str(port), "-k", str(directory)]
+    listen = ["-h", "127.0.0.1", "-p", str(port), "-k", f"{directory},{tempfile.gettempdir()}"]
     return [str(_postgres_bin() / "postgres"), "-D", data, *listen]
 
 
@@ -292,6 +301,22 @@ REDIS = ("redis-server",)
 REDIS_HINT = "apt-get install redis-server; pip install redis python-redis-lock"
 
 PEERS = (
+    Peer("client", "of one node, Unix socket, asyncio", lock_clients.BySocket, lock_clients.node_command),
+    Peer(
+        "client",
+        "of one node, Unix socket, uvloop",
+        lock_clients.BySocket,
+        lock_clients.node_command,
+        loop="uvloop",
+    ),
+    Peer("client-tcp", "of one node, TCP, asyncio", lock_clients.ByPort, lock_clients.node_command),
+    Peer(
+        "client-tcp",
+        "of one node, TCP, uvloop",
+        lock_clients.ByPort,
+        lock_clients.node_command,
+        loop="uvloop",
+    ),
     Peer("central", "minimal lock server, asyncio", lock_central.Client, central_command),
     Peer("central-buffered", "the same, clients tuned", lock_central.BufferedClient, central_command),
     Peer(
@@ -324,6 +349,15 @@ PEERS = (
         Postgres,
         postgres_command,
         (str(_postgres_bin() / "postgres"),),
+        ("psycopg",),
+        "apt-get install postgresql; pip install 'psycopg[binary]'",
+    ),
+    Peer(
+        "postgresql-unix",
+        "pg_advisory_lock, psycopg",
+        PostgresSocket,
+        postgres_command,
+        (str(_postgres_bin() / "postgres-unix"),),
         ("psycopg",),
         "apt-get install postgresql; pip install 'psycopg[binary]'",
     ),

@@ -13,8 +13,11 @@ UNBOUNDED_BYPASS = -1
 
 def bypass(graph: Graph) -> int:
     """Most entries of others while one waits; `UNBOUNDED_BYPASS` if there is no bound."""
-    order = in_order(graph)
-    if order is not None:
+    if graph.wide and graph.levels is not None:
+        from soloist.check import sweeps
+
+        return sweeps.bypass(graph, graph.levels)
+    if not graph.wide and (order := in_order(graph)) is not None:
         return _bypass_in_order(graph, order)
     bounds = [_bypass_of(graph, site) for site in range(graph.space.model.n)]
     return UNBOUNDED_BYPASS if UNBOUNDED_BYPASS in bounds else max(bounds)

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from soloist.algorithms import Card
+from soloist.check.beside import wanted
 from soloist.check.explore import Limits, Watcher
 from soloist.check.judge import HOLDS, INCOMPLETE, VIOLATED, Judge
 from soloist.check.passes import Assignment
@@ -111,7 +112,7 @@ def check_start(
         endless_states=0,
         since=monotonic() if since is None else since,
     )
-    return Judge(assignment, watch).run(None)
+    return Judge(assignment, watch, wanted(0)).run(None)
 
 
 def exit_code(found: list[Summary]) -> int:

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from time import monotonic, process_time
+from typing import Any
 
 import msgspec
 
@@ -52,6 +53,12 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 Watcher = Callable[[Progress], None]
+Jobs = Callable[[], int]
+"""How many cores a search may use now."""
+
+
+def alone() -> int:
+    return 1
 
 
 class CutOff(Exception):
@@ -118,14 +125,31 @@ class Graph:
         """Until somebody asks for it."""
         self._index = None
 
+    @property
+    def wide(self) -> bool:
+        """Whether many states were expanded at once, so that NumPy is there to judge them, too."""
+        return not isinstance(self.states, list)
+
     @cached_property
     def most_inside(self) -> int:
         """The most that are inside in one of its states."""
-        return max(map(self.space.model.inside, self.counts()))
+        if self.wide:
+            from soloist.check import sweeps
+
+            return sweeps.most_inside(self)
+        return max(map(self.space.model.inside, self.states))
+
+    @cached_property
+    def levels(self) -> list[Any] | None:
+        """Only where it is wide: all states in groups, each after those that lead to it; None if some run comes back to
+        where it was."""
+        from soloist.check import sweeps
+
+        return sweeps.levels(self)
 
     def counts(self) -> Sequence[int]:
         """What each state counts, and who is inside or waits there: its lower bits at least."""
-        return self.states if isinstance(self.states, list) else self.states.counts()  # type: ignore[attr-defined]
+        return self.states.counts() if self.wide else self.states  # type: ignore[attr-defined]
 
     def phases(self) -> list[int]:
         """Who is inside and who waits in each state: see `Model.phases`."""
@@ -158,12 +182,13 @@ def explore(
     watch: Watcher | None = None,
     name: str = "search",
     since: float | None = None,
+    jobs: Jobs = alone,
 ) -> Graph:
     """Visit all states, nearest first; stop at the first that must not be, or at a limit.
 
     `alarms` are the bits that mark a state as forbidden (`TOO_MANY`, `WRONG`), and a state in which
     somebody waits while nothing is due is forbidden too if `stuck` says so. The seconds of the limits
-    count from `since`, or from now.
+    count from `since`, or from now. Where many states are expanded at once, it is done on as many cores as `jobs` says.
     """
     guard = Guard(limits or Limits(), watch, name, since)
     graph = Graph(space, guard)
@@ -171,7 +196,7 @@ def explore(
     collecting = gc.isenabled()
     gc.disable()  # a search only ever grows; looking for garbage in it costs a fifth of the time
     try:
-        _search(graph, guard, alarms | WRONG, stuck)
+        _search(graph, guard, alarms | WRONG, stuck, jobs)
     except KeyboardInterrupt:
         graph.cut = "interrupted"
     finally:
@@ -184,7 +209,7 @@ def explore(
     return graph
 
 
-def _search(graph: Graph, guard: Guard, alarms: int, stuck: bool) -> None:
+def _search(graph: Graph, guard: Guard, alarms: int, stuck: bool, jobs: Jobs) -> None:
     if _forbidden(graph.states[0], alarms, stuck):
         graph.alarm = 0
         return
@@ -193,7 +218,7 @@ def _search(graph: Graph, guard: Guard, alarms: int, stuck: bool) -> None:
         return
     from soloist.check import wide as many_at_once
 
-    if not many_at_once.search(graph, guard, alarms, stuck):
+    if not many_at_once.search(graph, guard, alarms, stuck, jobs):
         _one_by_one(graph, guard, alarms, stuck, guard.limits.states)
 
 
@@ -270,11 +295,11 @@ class Guard:
         return ""
 
 
-def memory_used() -> int:
-    """Mebibytes of this process now; where that cannot be known, the most it ever had."""
+def memory_used(pid: int | None = None) -> int:
+    """Mebibytes of this process now, or of another; where that cannot be known, the most that this one ever had."""
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text().split()[1])
         return pages * resource.getpagesize() >> 20
-    except OSError:
+    except (OSError, IndexError):
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak >> 20 if sys.platform == "darwin" else peak >> 10

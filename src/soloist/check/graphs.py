@@ -29,6 +29,11 @@ def in_order(graph: Graph) -> Iterable[int] | None:
     return order if len(order) == len(graph.states) else None
 
 
+def is_acyclic(graph: Graph) -> bool:
+    """Whether no run comes back to where it was."""
+    return (graph.levels if graph.wide else in_order(graph)) is not None
+
+
 def components(nodes: Iterable[int], follow: Callable[[int], Iterable[int]]) -> Iterator[list[int]]:
     """Strongly connected parts of a sub-graph (Tarjan, without recursion), those downstream first."""
     inside = set(nodes)
@@ -70,8 +75,21 @@ def components(nodes: Iterable[int], follow: Callable[[int], Iterable[int]]) -> 
                     yield part
 
 
+def returning(graph: Graph, nodes: list[int]) -> Iterator[list[int]]:
+    """Strongly connected parts of a sub-graph in which a run may go on and on."""
+    if graph.wide:
+        from soloist.check import sweeps
+
+        nodes = sweeps.returning(graph, nodes)
+    for part in components(nodes, graph.successors):
+        if len(part) > 1 or part[0] in graph.successors(part[0]):
+            yield part
+
+
 def waiting_states(graph: Graph, site: Site) -> list[int]:
-    model = graph.space.model
-    bit = 1 << model.n + site
-    expanded = len(graph.offsets) - 1
-    return [i for i, phases in enumerate(graph.phases()[:expanded]) if phases & bit]
+    if graph.wide:
+        from soloist.check import sweeps
+
+        return sweeps.waiting(graph, site)
+    bit = 1 << graph.space.model.n + site
+    return [i for i, phases in enumerate(graph.phases()[: graph.expanded]) if phases & bit]

@@ -2,11 +2,13 @@
 
 1. The main search: exclusion, errors and deadlock on the way; capacity, livelock and the bypass
    bound on the whole graph.
-2. The search with a memory (`history`), for promises about the past: order and fence. Once the main
-   search has grown large, this one is started beside it on another core.
+2. The search with a memory (`history`), for promises about the past: order and fence.
 3. The endless search, for starvation: whoever asks never stops asking. If its space turns out too
    large, starvation is judged on the bounded requests of the main search only. That shows little, so
    the check is incomplete then, and says why.
+
+Once the main search has grown large, the other two are started beside it on other cores (`beside`). What is found does
+not depend on where it was found.
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ import msgspec
 
 from soloist.algorithms import Card
 from soloist.check import properties as props
+from soloist.check.beside import Beside, Errand, wanted
 from soloist.check.bypass import UNBOUNDED_BYPASS, bypass
 from soloist.check.counterexample import script, walk
 from soloist.check.declared import withheld
 from soloist.check.explore import CutOff, Graph, Limits, Progress, Watcher, memory_used
 from soloist.check.finding import NOT_JUDGED, PROVED, Finding
-from soloist.check.graphs import in_order
-from soloist.check.passes import MAIN, Assignment, Companion, can_run_beside, found
+from soloist.check.graphs import is_acyclic
+from soloist.check.passes import ENDLESS, MAIN, WITH_HISTORY, Assignment, found
 from soloist.check.properties.error import Error
 from soloist.check.reductions import REDUCTIONS, chosen
 from soloist.check.report import Report, Vacuity, WorstCase
@@ -55,14 +58,16 @@ def check(
     worst: str | None = None,
     endless_states: int = ENDLESS_STATES,
     watch: Watcher | None = None,
+    jobs: int = 0,
     **network: Any,
 ) -> Report:
     """Prove an algorithm for a small system, or find the shortest way in which it fails.
 
-    `network` may say loss, duplicate, faults, crashes, restart, timeouts, slow and last: see `Setting`.
+    `jobs` is how many cores a large search may use; 0: all. What is found does not depend on it. `network` may say loss, duplicate, faults, crashes, restart, timeouts, slow and last: see `Setting`.
     """
     if worst is not None and worst not in MEASURES:
         raise unknown("measure", worst, MEASURES)
+    jobs = wanted(jobs)
     what = setting(card, nodes, rounds, k, channels, options, **network)
     assignment = Assignment(
         what,
@@ -72,19 +77,19 @@ def check(
         endless_states,
         since=monotonic(),
     )
-    return Judge(assignment, watch).run(worst)
+    return Judge(assignment, watch, jobs).run(worst)
 
 
 class Judge:
     """One check under way: the report as it is filled in."""
 
-    def __init__(self, assignment: Assignment, watch: Watcher | None) -> None:
+    def __init__(self, assignment: Assignment, watch: Watcher | None, jobs: int = 1) -> None:
         self.assignment = assignment
         self.setting = assignment.setting
         self.properties = assignment.properties
         self.reductions = assignment.reductions
         self.watch = watch
-        self.companion: Companion | None = None
+        self.beside = Beside(jobs)
         self.report = blank(assignment)
 
     def run(self, measure: str | None) -> Report:
@@ -92,12 +97,15 @@ class Judge:
             graph = self._main()
             if self._goes_on():
                 self._judge(graph)
-            if self._goes_on() and self.assignment.remembered:
-                self._take(self._history())
-            if self._goes_on() and self.assignment.judged_endlessly and self.assignment.endless_states:
-                self._take(self.assignment.endless(self.watch), optional=True)
-            if self._goes_on() and measure:
-                self._worst(graph, measure)
+            kept = graph if measure else None
+            del graph  # it takes much of the memory
+            for name, work in self._others().items():
+                if self._goes_on():
+                    self._take(
+                        self._found_beside(name) or work(self.watch, self.beside.threads), name == ENDLESS
+                    )
+            if self._goes_on() and kept and measure:
+                self._worst(kept, measure)
             if self._goes_on():
                 self._own_up()
         except KeyboardInterrupt:
@@ -110,7 +118,7 @@ class Judge:
                 f"all states were visited, but judging them was cut off at {cut}: this proves nothing"
             )
         finally:
-            self._dismiss()
+            self.beside.dismiss()
         self.report.seconds = monotonic() - self.assignment.since
         self.report.memory_mib = memory_used()
         return self.report
@@ -131,15 +139,15 @@ class Judge:
     # Searches.
 
     def _main(self) -> Graph:
-        graph = self.assignment.main(self._look_up)
+        graph = self.assignment.main(self._look_up, self._threads)
         check_timers(graph)
         reordered = graph.space.receiver or graph.space.early
-        if graph.complete and reordered and in_order(graph) is None:
+        if graph.complete and reordered and not is_acyclic(graph):
             # A run that never ends might put off for ever what these reductions take later.
             self.reductions -= {"receiver", "early"}
             self.assignment = msgspec.structs.replace(self.assignment, reductions=self.reductions)
-            self._dismiss()
-            graph = self.assignment.main(self._look_up)
+            self.beside.dismiss()
+            graph = self.assignment.main(self._look_up, self.beside.threads)
         report = self.report
         report.states, report.transitions, report.growth = len(graph.states), graph.transitions, graph.growth
         report.max_inside = graph.most_inside
@@ -148,25 +156,49 @@ class Judge:
         self._take(found(graph, MAIN, holds=judged))
         return graph
 
+    def _others(self) -> dict[str, Errand]:
+        """The searches that need nothing from the main one, in the order in which their findings are taken."""
+        works: dict[str, Errand] = {}
+        if self.assignment.remembered:
+            works[WITH_HISTORY] = self.assignment.remembering
+        if self.assignment.judged_endlessly and self.assignment.endless_states:
+            works[ENDLESS] = self.assignment.endless
+        return works
+
+    def _threads(self) -> int:
+        """One until the others have been started: a process should have no threads when it is doubled."""
+        return self.beside.threads() if self.beside.started else 1
+
     def _look_up(self, progress: Progress) -> None:
         if self.watch:
             self.watch(progress)
-        if (
-            not self.companion
-            and progress.states >= LARGE
-            and self.assignment.remembered
-            and can_run_beside()
-        ):
-            self.companion = Companion(self.assignment.remembering)
+        if not self.beside.started and progress.states >= LARGE:
+            self.beside.start(self._others())
+        self._limit_memory()
 
-    def _dismiss(self) -> None:
-        if self.companion:
-            self.companion.dismiss()
-        self.companion = None
+    def _limit_memory(self) -> None:
+        """Rather than too much at the same time, one search after the other."""
+        if self.beside.companions and memory_used() + self.beside.memory() >= self.assignment.limits.memory:
+            self.beside.dismiss()
 
-    def _history(self) -> Finding:
-        finding = self.companion.finding() if self.companion else None
-        return finding or self.assignment.remembering(self.watch)
+    def _found_beside(self, name: str) -> Finding | None:
+        """Wait for what a search beside this one has found; None if there was none, or if it came to grief."""
+        companion = self.beside.companions.get(name)
+        if companion is None:
+            return None
+        for said in companion.said():
+            if isinstance(said, Finding):
+                return said
+            if said and self.watch:
+                self.watch(said)
+            self._limit_memory()
+            if not self.beside.companions:
+                return None
+        if how := companion.end():
+            self.report.notes.append(
+                f"the process of the search {name!r} {how}; it was made again in this one"
+            )
+        return None
 
     # Judgements.
 

@@ -112,6 +112,8 @@ class Library:
         self.processes: list[bytes] = []
         self.phases: list[Phase] = []
         self.messages: list[Message] = []
+        self.contents: list[bytes] = []
+        """What each message is on the wire."""
         self.asking: set[type[Message]] = set()
         """The kinds of message that a request sends."""
         self._process_numbers: dict[bytes, int] = {}
@@ -139,8 +141,10 @@ class Library:
         except TypeError:  # something in it may change, so it is not what was declared
             number = None
         if number is None:
-            as_declared(message, lambda: msgspec.msgpack.decode(encode(message), type=type(message)))
+            content = encode(message)
+            as_declared(message, lambda: msgspec.msgpack.decode(content, type=type(message)))
             number = self._message_numbers[message] = len(self.messages)
+            self.contents.append(content)
             self.messages.append(message)
         return number
 

@@ -58,8 +58,12 @@ class Mail:
         if not self.canonical:
             return inbox
         if self.setting.channels == "any":
-            return tuple(sorted(inbox))
+            return tuple(sorted(inbox, key=self._by_content))
         return tuple(sorted(inbox, key=lambda item: item.sender))
+
+    def _by_content(self, item: Item) -> tuple[Site, bytes, int, int]:
+        """An order that is the same in whichever order messages were met."""
+        return item.sender, self.library.contents[item.message], item.copies, item.known
 
 
 def drops_mail(setting: Setting, declared: Declaration, history: History) -> bool:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-from collections.abc import Callable
 from functools import reduce
-from multiprocessing.connection import Connection
 from operator import or_
 from typing import Any, NamedTuple
 
@@ -18,7 +14,7 @@ from soloist.check.counterexample import walk
 from soloist.check.counters import counters
 from soloist.check.declarations import has_counters
 from soloist.check.declared import withheld
-from soloist.check.explore import CutOff, Graph, Limits, Watcher, explore
+from soloist.check.explore import CutOff, Graph, Jobs, Limits, Watcher, alone, explore
 from soloist.check.finding import PROVED, Finding, cut_off, show, summary
 from soloist.check.history import History
 from soloist.check.properties._property import Property
@@ -80,39 +76,46 @@ class Assignment(msgspec.Struct, frozen=True):
     def judged_endlessly(self) -> list[Property]:
         return [each for each in props.among(self.properties) if each.endless]
 
-    def main(self, watch: Watcher | None = None) -> Graph:
+    def main(self, watch: Watcher | None = None, jobs: Jobs = alone) -> Graph:
         space = Space(self.setting, self.reductions)
-        return explore(space, self.limits, self.alarms, self.stuck, watch, MAIN, self.since)
+        return explore(space, self.limits, self.alarms, self.stuck, watch, MAIN, self.since, jobs)
 
-    def remembering(self, watch: Watcher | None = None) -> Finding:
+    def remembering(self, watch: Watcher | None = None, jobs: Jobs = alone) -> Finding:
         """Promises about the past of a run: order and fence."""
         ghosts = tuple(each.ghost(self.setting.size.n) for each in self.remembered)
         space = Space(self.setting, self.reductions, History(ghosts))
         graph = explore(
-            space, self.limits, alarms=0, stuck=False, watch=watch, name=WITH_HISTORY, since=self.since
+            space,
+            self.limits,
+            alarms=0,
+            stuck=False,
+            watch=watch,
+            name=WITH_HISTORY,
+            since=self.since,
+            jobs=jobs,
         )
         return found(graph, WITH_HISTORY, holds={each.name: PROVED for each in self.remembered})
 
-    def endless(self, watch: Watcher | None = None) -> Finding:
+    def endless(self, watch: Watcher | None = None, jobs: Jobs = alone) -> Finding:
         """Starvation, where whoever asks never stops asking. If there are too many states, a part of these runs is
         looked at: first one that is usual enough to say what has been proved, then one that relies on declarations
         that nobody has proved. If they stand a trial they may show where something goes wrong, but nothing more."""
-        first = self._endless(Asking(patient=self._is_numbered()), watch)
+        first = self._endless(Asking(patient=self._is_numbered()), watch, jobs)
         if not first.cut or first.search.cut == "interrupted":
             return first
-        orderly = self._endless(Asking(patient=True, lively=LIVELY), watch)
+        orderly = self._endless(Asking(patient=True, lively=LIVELY), watch, jobs)
         if orderly.broken or orderly.search.cut == "interrupted":
             return orderly
         if withheld(self.setting.card.process, self.setting.repeats):
-            return self._relying(watch) or first
+            return self._relying(watch, jobs) or first
         return first if orderly.cut else orderly
 
-    def _relying(self, watch: Watcher | None) -> Finding | None:
+    def _relying(self, watch: Watcher | None, jobs: Jobs) -> Finding | None:
         """A run that goes wrong, found with declarations that have stood a trial."""
         if not passes(self.setting):
             return None
         try:
-            finding = self._endless(Asking(patient=self._is_numbered(trust=True)), watch, trust=True)
+            finding = self._endless(Asking(patient=self._is_numbered(trust=True)), watch, jobs, trust=True)
         except (UsageError, CutOff):  # its run is no real one
             return None
         return finding if finding.broken else None
@@ -123,14 +126,14 @@ class Assignment(msgspec.Struct, frozen=True):
         numbered = has_counters(process) and any(counter.per_site for counter in counters(process))
         return numbered and self.setting.size.n > 2 and (trust or not withheld(process, self.setting.repeats))
 
-    def _endless(self, asking: Asking, watch: Watcher | None, trust: bool = False) -> Finding:
+    def _endless(self, asking: Asking, watch: Watcher | None, jobs: Jobs, trust: bool = False) -> Finding:
         setting = msgspec.structs.replace(
             self.setting.unbounded(), patient=asking.patient, lively=asking.lively
         )
         most = self.endless_states // 2 if asking.lively else self.endless_states
         limits = msgspec.structs.replace(self.limits, states=min(max(most, 1), self.limits.states))
         space = Space(setting, self.reductions - {"receiver", "early"}, trust=trust)
-        graph = explore(space, limits, self.alarms, self.stuck, watch, ENDLESS, since=self.since)
+        graph = explore(space, limits, self.alarms, self.stuck, watch, ENDLESS, self.since, jobs)
         finding = found(graph, ENDLESS, scope="requests without end")
         if finding.broken or graph.cut == "interrupted":
             return finding
@@ -157,37 +160,3 @@ def found(graph: Graph, name: str, **what: Any) -> Finding:
     elif graph.cut:
         finding.cut = cut_off(graph)
     return finding
-
-
-class Companion:
-    """A pass in a process of its own, on another core."""
-
-    def __init__(self, work: Callable[[], Finding]) -> None:
-        context = multiprocessing.get_context("fork")
-        self.connection, theirs = context.Pipe(duplex=False)
-        self.process = context.Process(target=_work, args=(work, theirs), daemon=True)
-        self.process.start()
-        theirs.close()
-
-    def finding(self) -> Finding | None:
-        """Wait for the outcome; None if the process came to grief."""
-        try:
-            outcome: Finding | None = self.connection.recv()
-        except EOFError:
-            outcome = None
-        self.process.join()
-        return outcome
-
-    def dismiss(self) -> None:
-        self.process.terminate()
-        self.process.join()
-
-
-def _work(work: Callable[[], Finding], connection: Connection) -> None:
-    connection.send(work())
-    connection.close()
-
-
-def can_run_beside() -> bool:
-    """Whether there is a second core, and a way to start on it from where we are."""
-    return (os.cpu_count() or 1) > 1 and "fork" in multiprocessing.get_all_start_methods()

@@ -83,6 +83,8 @@ class Report(msgspec.Struct):
     vacuity: Vacuity | None = None
     worst: WorstCase | None = None
     memory_mib: int = 0
+    notes: list[str] = []
+    """What went wrong on the way, without harm to what was found."""
 
     def record(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -148,6 +150,7 @@ def _facts(r: Report) -> list[str]:
     if r.vacuity:
         facts.append(("reached", _vacuity(r.vacuity)))
     facts.append(("growth", _growth(r.growth)))
+    facts += [("note", note) for note in r.notes]
     facts.append(("time", f"{r.seconds:.2f} s, {r.memory_mib} MiB"))
     return [f"  {name:<16} {value}" for name, value in facts]
 

@@ -2,13 +2,15 @@
 
 A state is a *key* here: the number of each part in as few bits as will do, without the counts, which can be added up
 from the parts when they are wanted. What a step does to a part is the same difference whatever the other parts are. So
-all steps of many states are added up at once, and Python runs only where a part is met for the first time.
+all steps of many states are added up at once, and Python runs only where a part is met for the first time. Several threads
+may look up at once; one at a time works out what is met for the first time.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from itertools import accumulate
+from threading import RLock
 
 import numpy as np
 
@@ -91,14 +93,15 @@ class Tables:
         self.layout = Layout([len(part.things) for part in model.parts])
         self.merges = bool(space.clocks or space.early)
         self.moves = Moves(model)
-        self._rows = [Column(partial(self._row, site)) for site in range(model.n)]
-        self._fits = [Column(partial(self._fit, site)) for site in range(model.n)]
-        self._weights = [Column(part.weight) for part in model.parts]
-        self._changes = Memo(self._change)
-        self._hurries = Memo(self._hurry)
-        self._profiles = [Column(partial(self._profile, part)) for part in range(model.n + 1)]
-        self._scales = Memo(self._scale)
-        self._shifts = Memo(self._shift)
+        lock = RLock()
+        self._rows = [Column(partial(self._row, site), lock) for site in range(model.n)]
+        self._fits = [Column(partial(self._fit, site), lock) for site in range(model.n)]
+        self._weights = [Column(part.weight, lock) for part in model.parts]
+        self._changes = Memo(self._change, lock)
+        self._hurries = Memo(self._hurry, lock)
+        self._profiles = [Column(partial(self._profile, part), lock) for part in range(model.n + 1)]
+        self._scales = Memo(self._scale, lock)
+        self._shifts = Memo(self._shift, lock)
 
     # Between states and keys.
 

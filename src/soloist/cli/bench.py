@@ -235,7 +235,7 @@ def _print_differences(differences: list[lock_versions.Difference], rounds: int,
     )
 
 
-def _print_choice(rows: list[lock_choice.Row], rounds: int, json: bool) -> None:
+def _print_choice(rows: list[lock_choice.Measurement], rounds: int, json: bool) -> None:
     if json:
         print_json(rows)
         return

@@ -116,6 +116,12 @@ def check(
         int,
         typer.Option("--endless", metavar="S", help="Give up endless requests after S states; 0: never try."),
     ] = ENDLESS_STATES,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs", metavar="J", help="Cores that a large search may use; 0: all. The answer is the same."
+        ),
+    ] = 0,
     option: arg.Options = None,
     printed: Annotated[
         bool, typer.Option("--printed", help="Check what a paper or the survey prints, errors and all.")
@@ -166,6 +172,8 @@ def check(
 
         soloist check lamport --nodes 2 --channels any --html lamport.html
 
+        soloist check ricart-agrawala --nodes 4 --rounds 1 --channels any --jobs 2
+
         soloist check views epochs voters-change
 
         soloist check carry naimi-trehel kakugawa
@@ -202,6 +210,7 @@ def check(
             worst=worst,
             endless_states=_not_negative("endless", endless),
             watch=watch,
+            jobs=jobs,
             faults=UNBOUNDED if faults is None else _not_negative("faults", faults),
             timeouts=UNBOUNDED if timeouts is None else _not_negative("timeouts", timeouts),
             slow=tuple(slow or ()),

@@ -13,6 +13,7 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import msgspec
 import typer
 
+from soloist.cli import probe
 from soloist.cli.arguments import Json
 from soloist.cli.output import print_json, print_table
 from soloist.core import UsageError
@@ -192,16 +193,36 @@ def report(outcome: runner.CommandResult, json: bool) -> None:
         complain(outcome.problem)
 
 
-def status(config: ConfigFile = None, name: NodeName = None, json: Json = False) -> None:
+def status(
+    config: ConfigFile = None,
+    name: NodeName = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Only whether the daemon answers: exit code 0, or 1 and why not.")
+    ] = False,
+    ready: Annotated[
+        bool, typer.Option("--ready", help="Only whether it would let somebody in: 0, or 1 and why not.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Members, whether they are connected, and what this node has done.
+
+    A node is ready when it is a member, has its lease, and is not being
+    stopped. One that is not may still be in order: restart it only if it is not
+    --live, for a majority that is missing comes back no sooner by that.
 
     Examples:
 
         soloist status --config cluster.toml --name a
 
         soloist status --json
+
+        soloist status --name a --ready
     """
     _, member = find_member(config, name)
+    if live or ready:
+        if why := probe.tell(ask(member, probe.asked), ready, json):
+            fail(why)
+        return
     found = ask(member, operator.status)
     print_json(msgspec.to_builtins(found)) if json else print_status(found)
 

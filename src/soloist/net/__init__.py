@@ -16,6 +16,7 @@ from soloist.net.errors import (
     WouldDeadlock,
 )
 from soloist.net.guard import FenceGuard, StaleFence
+from soloist.net.leader import Leader
 from soloist.net.link.security import TLS
 from soloist.net.link.transport import MemoryHub
 from soloist.net.lock import Hold, Lock, RLock, Semaphore
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from soloist.net.client.client import Client
     from soloist.net.client.connect import connect, connect_sync
     from soloist.net.client.sync import SyncClient
-    from soloist.net.sync import SyncHold, SyncLock, SyncLocks, SyncNode
+    from soloist.net.sync import SyncHold, SyncLeader, SyncLock, SyncLocks, SyncNode
 
 __all__ = [
     "TLS",
@@ -41,6 +42,7 @@ __all__ = [
     "Hold",
     "HoldLike",
     "Inspection",
+    "Leader",
     "Lock",
     "LockError",
     "LockLike",
@@ -56,6 +58,7 @@ __all__ = [
     "StaleFence",
     "SyncClient",
     "SyncHold",
+    "SyncLeader",
     "SyncLock",
     "SyncLocks",
     "SyncNode",
@@ -69,6 +72,7 @@ _LATER = {
     "Client": "client.client",
     "SyncClient": "client.sync",
     "SyncHold": "sync",
+    "SyncLeader": "sync",
     "SyncLock": "sync",
     "SyncLocks": "sync",
     "SyncNode": "sync",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from soloist.core import UsageError
 from soloist.net.arguments import OnHolderLoss, check_name
+from soloist.net.leader import Leader, Told
 from soloist.net.lock import Lock, OnLost, RLock, Semaphore
 from soloist.net.several import Locks
 
@@ -98,6 +99,12 @@ class LockMaker:
             on_holder_loss=on_holder_loss,
             lock_delay=lock_delay,
         )
+
+    def leader(
+        self, name: str, *, note: str | None = None, on_gain: Told | None = None, on_loss: Told | None = None
+    ) -> Leader:
+        """A candidate who leads while it holds the lock of that name, and holds it as long as it can."""
+        return Leader(self.lock(name, note=note), on_gain=on_gain, on_loss=on_loss)
 
     def locks(
         self,

@@ -19,6 +19,7 @@ from soloist.net.link.transport import Transport
 from soloist.net.member.company import Asked
 from soloist.net.member.engines import Endpoints
 from soloist.net.node import Node
+from soloist.net.sync_leader import SyncLeader
 from soloist.net.sync_lock import SyncHold, SyncLock, SyncLocks
 from soloist.net.threaded import Threaded, new_loop
 
@@ -59,4 +60,4 @@ class SyncNode(Threaded[Node]):
         return self.node.missing()
 
 
-__all__ = ["SyncHold", "SyncLock", "SyncLocks", "SyncNode", "new_loop"]
+__all__ = ["SyncHold", "SyncLeader", "SyncLock", "SyncLocks", "SyncNode", "new_loop"]

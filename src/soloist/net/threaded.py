@@ -21,6 +21,7 @@ from soloist.net.errors import NodeClosed
 from soloist.net.link.wire import LockState
 from soloist.net.member.breaks import Broken
 from soloist.net.said import of_threaded
+from soloist.net.sync_leader import SyncElections
 from soloist.net.sync_lock import OnLost, SyncLock, SyncLocks
 
 T = TypeVar("T")
@@ -29,7 +30,7 @@ T = TypeVar("T")
 H = TypeVar("H", bound=Any)
 
 
-class Threaded(Generic[H]):
+class Threaded(SyncElections, Generic[H]):
     """Made with what makes the other one, in its loop; it has the same name."""
 
     what = "node"

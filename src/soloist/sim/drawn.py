@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import heappop, heappush, heapreplace
 from math import inf
+from typing import Any
 
 from soloist.core import Message, Send, Site
 from soloist.sim.engine import Engine, Post
@@ -19,6 +20,10 @@ from soloist.sim.links import Constant, Network
 def serves(network: Network) -> bool:
     """Whether these links draw their delays, and sites spend nothing on messages."""
     return not isinstance(network.delay, Constant) and not network.send_cost and not network.receive_cost
+
+
+LAST: tuple[float, int, Any, Site, Site, int] = (inf, 0, None, 0, 0, 0)
+"""Stands at the end of the mail, which so is never empty."""
 
 
 class DrawnEngine(Engine):
@@ -51,40 +56,39 @@ class DrawnEngine(Engine):
 
     def run(self) -> None:
         handlers, processes, mail, out = self.processes[0].handlers, self.processes, self.mail, self.out
-        entered, timers, journal = out.entered, out.timers, self.ledger.journal
-        draw_delay, tick, in_order = self.draw_delay, self.tick, self.in_order
+        entered, timers, heap, journal = out.entered, out.timers, self.heap, self.ledger.journal
+        draw_delay, tick, in_order, note = self.draw_delay, self.tick, self.in_order, journal.append
         self._begin()
         self._first_requests()
-        now, posted, due, out.sends = self.now, len(journal), self._due(), journal
+        mail.append(LAST)
+        now, due = self.now, heap[0][0] if heap else inf
+        sends = out.sends = []
         while not self.done:
-            if mail and (mail[0][0] < due or (mail[0][0] == due and mail[0] < self.heap[0])):
-                now, _, message, site, sender, out.mark = mail[0]
+            event = mail[0]
+            if event[0] < due or (event[0] == due < inf and event < heap[0]):
+                now, _, message, site, sender, out.mark = event
                 handlers[message.__class__](processes[site], sender, message)
                 if not (entered or timers):
-                    if len(journal) == posted:
+                    if not sends:
                         heappop(mail)
                         continue
-                    sender, to, message, mark = journal[-1]
-                    if len(to) == 1 == len(journal) - posted:
+                    send = sends.pop()
+                    sender, to, message, mark = send
+                    if not sends and len(to) == 1:
+                        note(send)
                         time = now + draw_delay()
                         if in_order:
                             time = in_order(sender, to[0], time)
                         heapreplace(mail, (time, tick(), message, to[0], sender, mark))
-                        posted += 1
                         continue
+                    sends.append(send)
                 heappop(mail)
                 self.now = now
-                out.sends = journal[posted:]
-                del journal[posted:]
             else:
                 self._act(now)
             self._effects()
-            posted, due, out.sends = len(journal), self._due(), journal
+            sends, due = out.sends, heap[0][0] if heap else inf
         self.ledger.charge()
-
-    def _due(self) -> float:
-        """When the next event comes that is no message."""
-        return self.heap[0][0] if self.heap else inf
 
     def _act(self, now: float) -> None:
         if not self.heap:
@@ -96,4 +100,5 @@ class DrawnEngine(Engine):
 
     def _in_flight(self) -> Iterator[tuple[float, int]]:
         for event in self.mail:
-            yield event[0], event[5]
+            if event is not LAST:
+                yield event[0], event[5]

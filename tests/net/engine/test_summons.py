@@ -198,7 +198,7 @@ def test_a_peer_that_speaks_of_a_site_that_is_nowhere_harms_no_other_lock(site: 
     """Whoever holds the token passes it on to that site, in the turn in which it passes on others as well."""
 
     async def main() -> None:
-        async with memory_cluster("abc") as (a, b, _):
+        async with memory_cluster("abc", algorithm="naimi-trehel") as (a, b, _):
             names = (f"x{number}" for number in range(100))
             bad = next(name for name in names if Layout.of(f"lock:{name}", 3, 0, 1).hosts == (1, 2, 0))
             held = [await a.lock(name).acquire() for name in (bad, "y", "z")]
@@ -247,7 +247,7 @@ def test_a_failure_on_the_way_keeps_nothing_back(monkeypatch: pytest.MonkeyPatch
     async def main() -> None:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda loop, context: None)
-        async with memory_cluster("ab") as nodes:
+        async with memory_cluster("ab", algorithm="naimi-trehel") as nodes:
             await eventually(lambda: all(node.beginning.open for node in nodes))
             ours = [node.board._instance("lock:x", 1).first.process for node in nodes]
             (here, holder), (there, asker) = sorted(

@@ -234,7 +234,7 @@ def test_a_token_that_nobody_asked_for_is_not_kept() -> None:
     from soloist.algorithms.naimi_trehel import Token
 
     async def main() -> None:
-        async with memory_cluster("ab") as (a, b):
+        async with memory_cluster("ab", algorithm="naimi-trehel") as (a, b):
             async with b.lock("x", timeout=5):  # the token is there
                 async with a.lock("y", timeout=5):
                     pass

@@ -40,6 +40,10 @@ class Livelock(Property):
 
 def livelocked(graph: Graph) -> int | None:
     """The nearest state from which the end (all served, nobody waiting or inside) is out of reach."""
+    if graph.wide:
+        from soloist.check import sweeps
+
+        return sweeps.lost(graph, graph.levels)
     reaches = bytearray(len(graph.states))
     for here, counts in enumerate(graph.counts()):
         if not counts & (LEFT_COUNT | WAITING_COUNT) and not graph.space.model.inside(counts):

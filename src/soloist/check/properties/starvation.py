@@ -26,7 +26,7 @@ from soloist.check.bypass import UNBOUNDED_BYPASS
 from soloist.check.counterexample import Walk, walk, why_waiting
 from soloist.check.explore import Graph
 from soloist.check.finding import BOUNDED, PROVED, Finding, show
-from soloist.check.graphs import components, in_order, waiting_states
+from soloist.check.graphs import is_acyclic, returning, waiting_states
 from soloist.check.local import Item
 from soloist.check.properties._property import Property
 from soloist.check.setting import UNBOUNDED, Setting
@@ -51,7 +51,7 @@ class Starvation(Property):
 
     def judge(self, graph: Graph, finding: Finding) -> None:
         """On bounded requests: only a run that comes back to where it was can starve anybody."""
-        lasso = starvation(graph) if in_order(graph) is None else None
+        lasso = None if is_acyclic(graph) else starvation(graph)
         if lasso:
             self._break(finding, graph, lasso)
         else:
@@ -223,11 +223,9 @@ def starvation(graph: Graph) -> Lasso | None:
     """The nearest fair cycle on which a site waits for ever, or None if there is none."""
     best: tuple[int, Site, Part] | None = None
     for site in range(graph.space.model.n):
-        for members in components(waiting_states(graph, site), graph.successors):
+        for members in returning(graph, waiting_states(graph, site)):
             start = min(members)
             if best and best[0] <= start:
-                continue
-            if len(members) == 1 and start not in graph.successors(start):
                 continue
             part = Part(graph, members)
             if part.cyclic and not part.neglected():

@@ -146,21 +146,21 @@ class Client(Life, LockMaker):
     async def inspect(self, name: str) -> Inspection:
         """Who holds it, since when, with which note, and who waits: asked of all nodes."""
         name = check_name(name)
-        found: Inspection = await self._ask(AskInspect(self.desk.next(), name), Inspection)
+        found: Inspection = await self._query(AskInspect(self.desk.next(), name), Inspection)
         return found
 
     async def holders(self) -> list[LockState]:
         """All locks that are held or waited for, anywhere."""
-        found: Holders = await self._ask(AskHolders(self.desk.next()), Holders)
+        found: Holders = await self._query(AskHolders(self.desk.next()), Holders)
         return found.views
 
     async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
         """As `Node.break_lock`; for the operator, at the node's own socket."""
         name, timeout = check_name(name), check_timeout(timeout)
-        found: Broken = await self._ask(AskBreak(self.desk.next(), name, timeout), Broken)
+        found: Broken = await self._query(AskBreak(self.desk.next(), name, timeout), Broken)
         return found
 
-    async def _ask(self, question: Any, kind: Any) -> Any:
+    async def _query(self, question: Any, kind: Any) -> Any:
         self.check_usable()
         self.check_loop()
         return await self.desk.ask(question, kind)

@@ -102,15 +102,14 @@ async def dial(
     except ssl.SSLError as error:
         raise NodeClosed(f"{where}: no TLS with it: {error.reason or error}") from None
     except OSError as error:
-        which = "daemon" if place.unix else "node"
-        hint = "; start it with `soloist node`" if place.unix else ""
-        raise NodeClosed(f"no {which} answers at {_bare(place)} ({error.strerror or error}){hint}") from None
+        reason = error.strerror or error
+        if place.unix:
+            raise NodeClosed(
+                f"no daemon answers at {place.host} ({reason}); start it with `soloist node`"
+            ) from None
+        raise NodeClosed(f"no node answers at {place} ({reason})") from None
     finally:
         if not line.open and hasattr(line, "transport"):
             line.transport.abort()
         if line.welcomed.done() and not line.welcomed.cancelled():
             line.welcomed.exception()  # somebody may not have waited for it
-
-
-def _bare(place: Address) -> str:
-    return place.host if place.unix else str(place)

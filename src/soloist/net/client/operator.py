@@ -15,13 +15,13 @@ def operate(control: Path, program: str | None = None) -> Client:
 
 
 async def status(client: Client) -> Status:
-    found: Status = await client._ask(AskStatus(client.desk.next()), Status)
+    found: Status = await client._query(AskStatus(client.desk.next()), Status)
     return found
 
 
 async def holders(client: Client) -> Holders:
     """With those who did not answer."""
-    found: Holders = await client._ask(AskHolders(client.desk.next()), Holders)
+    found: Holders = await client._query(AskHolders(client.desk.next()), Holders)
     return found
 
 
@@ -32,5 +32,5 @@ async def change(client: Client, what: Literal["add", "remove", "leave"], name: 
     """
     number = client.desk.next()
     asked = Leave(number) if what == "leave" else ChangeVoters(number, what, name)
-    done: Done = await client._ask(asked, Done)
+    done: Done = await client._query(asked, Done)
     return done.epoch

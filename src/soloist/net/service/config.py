@@ -1,7 +1,7 @@
 """The file that describes a cluster, the same for all its members and for whoever talks to them.
 
     cluster = "orders"
-    algorithm = "naimi-trehel"
+    algorithm = "bulgannawar-vaidya"
 
     [nodes]
     a = "127.0.0.1:7401"

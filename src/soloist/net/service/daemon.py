@@ -16,6 +16,7 @@ from typing import Any
 from soloist.core import UsageError
 from soloist.net.link.security import address
 from soloist.net.node import Node
+from soloist.net.service import supervised
 from soloist.net.service.config import Config, Member
 from soloist.net.service.control import ControlServer
 from soloist.net.service.door import opened
@@ -88,12 +89,15 @@ async def _serve(config: Config, name: str, grace: float) -> None:
         if member.metrics:
             await stack.enter_async_context(Metrics(node).serving(member.metrics))
         await stack.enter_async_context(node)
+        await stack.enter_async_context(_task(supervised.report(node)))
         await stack.enter_async_context(_control(node, config, member, told, grace))
         _warn_of_open_secret(member)
         _warn_of_open_door(config, member)
         log.info("%s: ready at %s, control socket %s", name, member.address, member.control)
+        supervised.say("READY=1")
         await stack.enter_async_context(_task(_tell(node)))
         await told.wait()
+        supervised.say("STOPPING=1")
 
 
 @contextlib.asynccontextmanager

@@ -210,6 +210,8 @@ class Status(msgspec.Struct, frozen=True):
     """Why nobody gets anything here any more."""
     trouble: str = ""
     """Why callers may have to wait, though nobody holds what they want."""
+    unready: str = ""
+    """Why nobody would be let in here now, whoever holds what; nothing if somebody would."""
     epoch: int = 0
     protocol: int = 0
     """The version in which the members talk; 0 before they do."""

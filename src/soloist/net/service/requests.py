@@ -96,7 +96,7 @@ class Requests:
                 self.acquiring.add(number)
                 self.begin(number, self._acquired(asked, lock))
             else:
-                self._ask(asked, lock)
+                self._request(asked, lock)
         except SoloistError as error:
             self._refuse(asked, error)
 
@@ -126,7 +126,7 @@ class Requests:
             return self.node.lock(asked.name, **options)
         return self.node.semaphore(asked.name, asked.value, permits=asked.permits, **options)
 
-    def _ask(self, asked: Acquire, lock: Lock) -> None:
+    def _request(self, asked: Acquire, lock: Lock) -> None:
         """Without a task: it is granted at once, or its turn will come."""
         waiting = Waiting(asked, lock)
         ticket, number = waiting.ticket, asked.number

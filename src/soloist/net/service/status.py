@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from soloist.net.service.dialogue import MemberStatus, Status
+from soloist.net.service.supervised import unready
 
 if TYPE_CHECKING:
     from soloist.net.service.control import ControlServer
@@ -31,6 +32,7 @@ def status(server: ControlServer) -> Status:
         clients=len(server.sessions),
         leaving=server.stopping,
         trouble=node.trouble(),
+        unready=server.stopping or unready(node),
         epoch=node.epoch,
         protocol=node.table.view.protocol if node.epoch else 0,
         lease=node.lease,

@@ -1,0 +1,210 @@
+"""On several cores a check finds what it finds on one; and what happens where one of its processes comes to grief."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from soloist import algorithms
+from soloist.algorithms import CATALOGUE, load_any
+from soloist.check import Limits, Report, beside, check, judge, passes
+from soloist.core import UsageError
+
+from .test_mutants import MUTANTS, Mutant
+from .test_wide import at_once, one_for_each_property
+
+__all__ = ["at_once"]
+
+
+@pytest.fixture
+def two_cores(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of a check on them, from the first states on, in small pieces."""
+    crew = pytest.importorskip("soloist.check.crew")
+    monkeypatch.setattr(crew, "LEAST", 64)
+    monkeypatch.setattr(crew, "MOST", 512)
+    monkeypatch.setattr(judge, "LARGE", 1)
+    monkeypatch.setattr(beside, "cores", lambda: 4)
+
+
+def found(report: Report) -> dict[str, Any]:
+    """All that a report says but what it cost, and what was looked at ahead."""
+    said: dict[str, Any] = msgspec.to_builtins(report)
+    for cost in ("seconds", "memory_mib", "vacuity"):
+        del said[cost]
+    for search in said["searches"]:
+        del search["cpu_seconds"]
+    return said
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.usefixtures("two_cores")
+def test_the_same_report(name: str) -> None:
+    for channels in ("fifo", "any"):
+        alone, two, four = (
+            check(CATALOGUE[name], 2, 2, channels=channels, endless_states=2000, jobs=jobs)
+            for jobs in (1, 2, 4)
+        )
+        assert found(two) == found(alone) == found(four)
+        if alone.verdict == judge.HOLDS:
+            assert two.vacuity == alone.vacuity == four.vacuity
+
+
+SMALL = next(mutant for mutant in MUTANTS if mutant.breaks == "starvation" and mutant.nodes == 2)
+OTHERS = [mutant for mutant in one_for_each_property() if mutant.breaks != SMALL.breaks]
+
+
+@pytest.mark.parametrize("mutant", [SMALL, *OTHERS], ids=lambda mutant: mutant.breaks)
+@pytest.mark.usefixtures("two_cores")
+def test_the_same_counterexample(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(algorithms.CATALOGUE, mutant.card.name, mutant.card)
+    alone, two = (
+        check(
+            mutant.card,
+            mutant.nodes,
+            mutant.rounds,
+            mutant.k,
+            options=mutant.options,
+            properties=mutant.properties,
+            jobs=jobs,
+        )
+        for jobs in (1, 2)
+    )
+    assert (alone.verdict, alone.property) == ("violated", mutant.breaks)
+    assert found(two) == found(alone)
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_the_same_worst_case_and_the_same_limit() -> None:
+    card = CATALOGUE["ricart-agrawala"]
+    for more in (
+        {"worst": "messages"},
+        {"limits": Limits(states=500)},
+        {"crashes": 1, "loss": True, "faults": 1},
+    ):
+        alone, two = (check(card, 3, 1, channels="any", jobs=jobs, **more) for jobs in (1, 2))  # type: ignore[arg-type]
+        assert found(two) == found(alone)
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_the_seconds_hold_for_all() -> None:
+    report = check(CATALOGUE["ricart-agrawala"], 3, 2, limits=Limits(seconds=0.001), jobs=2)
+    assert (report.verdict, report.exit_code()) == ("incomplete", 3)
+    assert "0.001 seconds" in report.reason
+
+
+def elsewhere(method: Callable[..., Any], what: Callable[[], None]) -> Callable[..., Any]:
+    """The same, but in another process than this one `what` happens first."""
+    here = os.getpid()
+
+    def guarded(*arguments: Any, **named: Any) -> Any:
+        if os.getpid() != here:
+            what()
+        return method(*arguments, **named)
+
+    return guarded
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_a_killed_process_is_made_up_for_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = check(CATALOGUE["ricart-agrawala"], 3, 1, jobs=1)
+    killed = elsewhere(passes.Assignment.remembering, lambda: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(passes.Assignment, "remembering", killed)
+    report = check(CATALOGUE["ricart-agrawala"], 3, 1, jobs=2)
+    said = "the process of the search 'with history' was killed (SIGKILL); it was made again in this one"
+    assert said in report.notes
+    assert said in judge_text(report)
+    report.notes.clear()
+    assert found(report) == found(alone)
+
+
+def judge_text(report: Report) -> str:
+    from soloist.check import text
+
+    return text(report)
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_an_error_beside_is_told_as_an_error_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise UsageError("no such thing")
+
+    monkeypatch.setattr(passes.Assignment, "remembering", fail)
+    with pytest.raises(UsageError, match="no such thing"):
+        check(CATALOGUE["ricart-agrawala"], 3, 1, jobs=2)
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_where_memory_is_short_searches_are_made_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    dismissed = []
+    dismiss = beside.Beside.dismiss
+    monkeypatch.setattr(beside.Beside, "memory", lambda _: 1 << 20)
+    monkeypatch.setattr(
+        beside.Beside, "dismiss", lambda self: (dismissed.append(bool(self.companions)), dismiss(self))
+    )
+    report = check(CATALOGUE["ricart-agrawala"], 3, 1, jobs=2)
+    assert any(dismissed)
+    assert not report.notes
+    assert report.properties["fence"] == "proved"
+
+
+@pytest.mark.usefixtures("two_cores")
+def test_an_algorithm_of_ones_own(tmp_path: Path) -> None:
+    source = Path(sys.modules[CATALOGUE["central"].process.__module__].__file__ or "").read_text()
+    mine = tmp_path / "my_lock.py"
+    mine.write_text(source.replace('name="central"', 'name="my-lock"'))
+    card = load_any(str(mine))
+    assert found(check(card, 3, 1, jobs=2)) == found(check(card, 3, 1, jobs=1))
+
+
+def test_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside, "cores", lambda: 2)
+    assert [beside.wanted(jobs) for jobs in (0, 1, 2, 1000)] == [2, 1, 2, 2]
+    with pytest.raises(UsageError, match=r"jobs must be at least 0 \(one per core\), not -1"):
+        check(CATALOGUE["central"], jobs=-1)
+    monkeypatch.setattr(beside, "cores", lambda: 1)
+    assert beside.wanted(0) == 1
+
+
+PRESSED = """
+import os, signal, threading, multiprocessing
+from soloist.check import beside, judge
+judge.LARGE, beside.cores = 20_000, lambda: 2
+begin = beside.Beside.start
+def start(self, works):
+    begin(self, works)
+    print("children", *(child.pid for child in multiprocessing.active_children()), flush=True)
+    os.killpg(0, signal.SIGINT)
+beside.Beside.start = start
+from soloist.cli import entry_point
+entry_point()
+"""
+
+
+def test_ctrl_c_leaves_no_process_and_says_how_far_it_got(tmp_path: Path) -> None:
+    script = tmp_path / "pressed.py"
+    script.write_text(PRESSED)
+    words = ["check", "ricart-agrawala", "--nodes", "4", "--rounds", "1", "--channels", "any", "--jobs", "2"]
+    done = subprocess.run(
+        [sys.executable, str(script), *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        start_new_session=True,
+    )
+    assert done.returncode == 3, done.stderr
+    assert "cut off at interrupted" in done.stdout
+    assert "Traceback" not in done.stderr
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("children"))
+    children = [int(pid) for pid in line.split()[1:]]
+    assert children
+    assert not any(Path("/proc", str(pid)).exists() for pid in children)

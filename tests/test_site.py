@@ -147,6 +147,26 @@ def test_every_public_name_is_on_a_page_with_its_docstring(package: str, site: P
             assert value.__doc__, f"{package}.{name} has no docstring"
 
 
+RULES = ("soloist.views", "soloist.check.views")
+"""Their methods are the rules of the agreement, named and explained in `docs/views.md`; nobody calls them by hand."""
+
+
+@pytest.mark.parametrize("package", [name for name in PUBLIC if name not in RULES])
+def test_every_public_method_says_what_it_does(package: str) -> None:
+    """Its own docstring, or that of what it replaces."""
+    module = import_module(package)
+    silent = [
+        f"{name}.{method}"
+        for name in module.__all__
+        if inspect.isclass(kind := getattr(module, name))
+        for method, found in inspect.getmembers(kind, inspect.isfunction)
+        if not method.startswith("_")
+        and found.__module__.startswith("soloist.")
+        and not inspect.getdoc(found)
+    ]
+    assert silent == []
+
+
 def test_the_names_of_the_package_are_those_of_its_locks() -> None:
     assert {*soloist.__all__} - {"__version__"} <= {*soloist.net.__all__}
 

@@ -143,6 +143,7 @@ class Card(msgspec.Struct, frozen=True):
         return [self.start_one(size, me) for me in range(size.n)]
 
     def start_one(self, size: Size, me: Site) -> Process:
+        """The process of one site, before anything has happened."""
         given = dict(size.options)
         if self.capacity == "K":
             given["k"] = size.k

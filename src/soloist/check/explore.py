@@ -156,6 +156,7 @@ class Graph:
         return list(map(self.space.model.phases, self.counts()))
 
     def successors(self, index: int) -> array[int]:
+        """The numbers of the states that follow one."""
         self.pause()
         return self.targets[self.offsets[index] : self.offsets[index + 1]]
 

@@ -85,6 +85,7 @@ class Space:
         return f"<Space of {what.card.name}, N={what.size.n}, requests {rounds}, channels {what.channels}>"
 
     def normal(self, state: int) -> int:
+        """The state that stands for all that differ only in where counting started."""
         return self.clocks.normal(state) if self.clocks else state
 
     def hurried(self, state: int) -> int:

@@ -93,6 +93,7 @@ class Report(msgspec.Struct):
         return values
 
     def exit_code(self) -> int:
+        """As `soloist check` ends: 0, 1 if a promise is broken, 3 if it is not known."""
         return {"holds": 0, "violated": 1}.get(self.verdict, 3)
 
     def _repr_html_(self) -> str:

@@ -74,9 +74,11 @@ class Setting(msgspec.Struct, frozen=True):
         return sum(1 for rounds in self.rounds if rounds)
 
     def is_slow(self, timer: str) -> bool:
+        """Whether a timer runs out only when nothing is in flight."""
         return ALL in self.slow or timer in self.slow or self.is_last(timer)
 
     def is_last(self, timer: str) -> bool:
+        """Whether a timer runs out only when waiting is in vain."""
         return ALL in self.last or timer in self.last
 
     def unbounded(self) -> Setting:

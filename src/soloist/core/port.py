@@ -32,10 +32,12 @@ class Port:
         return self.process.phase is INSIDE
 
     def begin(self) -> list[Send]:
+        """What is sent before anybody asks."""
         self.process.begin()
         return self.take()
 
     def acquire(self) -> list[Send]:
+        """The site asks; returns what it sends."""
         process = self.process
         if process.phase is not IDLE:
             raise self._out_of_turn("acquire", IDLE)
@@ -46,6 +48,7 @@ class Port:
         return sends
 
     def release(self) -> list[Send]:
+        """The site leaves; returns what it sends."""
         process = self.process
         if process.phase is not INSIDE:
             raise self._out_of_turn("release", INSIDE)
@@ -56,6 +59,7 @@ class Port:
         return sends
 
     def deliver(self, sender: Site, message: Message) -> list[Send]:
+        """A message arrives; returns what the site sends."""
         try:
             handler = self.handlers[type(message)]
         except KeyError:
@@ -67,6 +71,7 @@ class Port:
         return sends
 
     def timeout(self, name: str) -> list[Send]:
+        """A timer runs out; returns what the site sends."""
         self.process.timeout(name)
         return self.take()
 

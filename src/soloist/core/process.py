@@ -98,6 +98,7 @@ class Process(msgspec.Struct, kw_only=True, array_like=True):
     # Effects: what an algorithm may do.
 
     def send(self, to: Site, message: Message) -> None:
+        """Send a message to one site."""
         out = self.out
         out.sends.append((self.me, (to,), message, out.mark))
 
@@ -108,15 +109,18 @@ class Process(msgspec.Struct, kw_only=True, array_like=True):
             out.sends.append((self.me, to, message, out.mark))
 
     def enter(self) -> None:
+        """Be inside from now on: once for each request, while this site waits."""
         if self.phase is not WAITING:
             raise ProtocolError(f"site {self.me} was let in while {self.phase.name.lower()}")
         self.phase = INSIDE
         self.out.entered.append(self.me)
 
     def set_timer(self, name: str, delay: float) -> None:
+        """Have `timeout` called with this name after so long; a timer of that name is set anew."""
         self.out.timers.append((self.me, name, delay))
 
     def cancel_timer(self, name: str) -> None:
+        """Forget the timer of that name, if there is one."""
         self.out.timers.append((self.me, name, None))
 
     def choose(self, options: Sequence[Any]) -> Any:

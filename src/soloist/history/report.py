@@ -30,6 +30,7 @@ class Report(msgspec.Struct, frozen=True):
     notes: list[str]
 
     def exit_code(self) -> int:
+        """As `soloist history check` ends: 0, 1 if a property is violated, 3 if one is undecided."""
         return {"violated": 1, "undecided": 3}.get(self.verdict, 0)
 
     def record(self) -> dict[str, Any]:

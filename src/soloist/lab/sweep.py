@@ -70,6 +70,7 @@ class Cell(msgspec.Struct, frozen=True):
     parameters: dict[str, Any]
 
     def digest(self) -> str:
+        """What tells this run from all others."""
         return key_of(self)
 
 

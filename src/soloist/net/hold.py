@@ -59,6 +59,7 @@ class Hold:
         """The instance and whoever holds it."""
 
     def begins(self, tickets: list[Ticket]) -> Self:
+        """From now on it is held, with these tickets."""
         self._tickets = tickets
         self.fence, lost = tickets[0].fence, tickets[0].lost
         if len(tickets) > 1:
@@ -157,6 +158,7 @@ class Hold:
         self.release_now()
 
     def release_now(self) -> None:
+        """Give it back in one step, which nothing can interrupt."""
         node, tickets = self.node, self._tickets
         if node.forked:
             node.check_process()
@@ -215,6 +217,7 @@ class Hold:
         return [ticket.fence for ticket in self._tickets]
 
     def enter_body(self) -> None:
+        """From now on a loss cancels the body."""
         if self._task:
             self._cancelling = self._task.cancelling()
         self._in_body = True

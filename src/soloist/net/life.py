@@ -48,6 +48,7 @@ class Life:
             raise NodeClosed(f"{self.what} {self.name!r} has not been started; use it with `async with`")
 
     def check_process(self) -> None:
+        """Raise in the child of a fork, where the sockets are the parent's."""
         if self.forked:
             raise NodeClosed(
                 f"{self.what} {self.name!r} belongs to the parent of this process; make a new one here"

@@ -154,6 +154,7 @@ class Lock:
         self.node.check_usable()
 
     async def tickets(self, ticket: Ticket | None) -> list[Ticket]:
+        """One ticket for each permit, granted."""
         if ticket is None:
             await self._room()
         return [await self._wait(ticket or self._request())]

@@ -123,6 +123,7 @@ class Node(Life, LockMaker, Seen):
         self.beginning.who = msgspec.structs.replace(self.beginning.who, serves=True)
 
     async def obtain(self, lock: Lock, timeout: float | None) -> list[Ticket]:
+        """What a client does in its place: see `Home`."""
         raise NotImplementedError("a node deals with requests itself")
 
     def let_go(self, hold: Hold) -> None:

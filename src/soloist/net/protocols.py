@@ -18,7 +18,8 @@ class HoldLike(Protocol):
     @property
     def valid(self) -> bool: ...
 
-    def check(self) -> None: ...
+    def check(self) -> None:
+        """Raise `LockLost` if it is not valid any more."""
 
 
 class AsyncLockLike(Protocol):
@@ -27,11 +28,14 @@ class AsyncLockLike(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def acquire(self, blocking: bool = True, timeout: float | None = None) -> HoldLike | None: ...
+    async def acquire(self, blocking: bool = True, timeout: float | None = None) -> HoldLike | None:
+        """A hold, or None if it was not had in time."""
 
-    async def release(self) -> None: ...
+    async def release(self) -> None:
+        """Give back the caller's own."""
 
-    def locked(self) -> bool: ...
+    def locked(self) -> bool:
+        """Whether somebody on the caller's node holds it."""
 
     async def __aenter__(self) -> HoldLike: ...
 
@@ -46,11 +50,14 @@ class LockLike(Protocol):
     @property
     def name(self) -> str: ...
 
-    def acquire(self, blocking: bool = True, timeout: float | None = None) -> HoldLike | None: ...
+    def acquire(self, blocking: bool = True, timeout: float | None = None) -> HoldLike | None:
+        """A hold, or None if it was not had in time."""
 
-    def release(self) -> None: ...
+    def release(self) -> None:
+        """Give back the caller's own."""
 
-    def locked(self) -> bool: ...
+    def locked(self) -> bool:
+        """Whether somebody on the caller's node holds it."""
 
     def __enter__(self) -> HoldLike: ...
 

@@ -56,6 +56,7 @@ class SyncNode(Threaded[Node]):
         super().__init__(name, functools.partial(Node, name, peers, **options))
 
     def missing(self) -> list[str]:
+        """Members that cannot be reached at this moment."""
         return self.node.missing()
 
 

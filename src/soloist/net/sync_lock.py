@@ -79,6 +79,7 @@ class SyncHold:
         return self._hold.why
 
     def check(self) -> None:
+        """Raise `LockLost` if it is not valid any more."""
         self._hold.check()
 
     def release(self) -> None:
@@ -240,6 +241,7 @@ class SyncLock(Entered):
             raise
 
     def locked(self) -> bool:
+        """Whether somebody on this node holds it. `inspect` asks all nodes."""
         return self._lock.locked()
 
     def __enter__(self) -> SyncHold:

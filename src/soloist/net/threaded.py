@@ -63,6 +63,7 @@ class Threaded(SyncElections, Generic[H]):
         return NodeClosed(f"{self.what} {self.name!r} is not running; use it with `with`, or call start()")
 
     def start(self) -> Self:
+        """Start the loop in a thread of its own; `with` does this."""
         self._make()  # complain here, in the caller's thread
         loop = self._loop = new_loop()
         self._thread = threading.Thread(target=_run, args=(loop,), name=f"soloist {self.name}", daemon=True)
@@ -138,6 +139,7 @@ class Threaded(SyncElections, Generic[H]):
         on_holder_loss: OnHolderLoss = "release",
         lock_delay: float | None = None,
     ) -> SyncLock:
+        """A lock by name; the options are those of `Node.lock`, and `on_lost` may be called when it is lost."""
         lock = self.node.lock(
             name,
             timeout=timeout,
@@ -160,6 +162,7 @@ class Threaded(SyncElections, Generic[H]):
         on_holder_loss: OnHolderLoss = "release",
         lock_delay: float | None = None,
     ) -> SyncLock:
+        """A lock that its thread may take again."""
         lock = self.node.rlock(
             name,
             timeout=timeout,
@@ -184,6 +187,7 @@ class Threaded(SyncElections, Generic[H]):
         on_holder_loss: OnHolderLoss = "release",
         lock_delay: float | None = None,
     ) -> SyncLock:
+        """At most `value` permits are out at a time."""
         semaphore = self.node.semaphore(
             name,
             value,
@@ -207,6 +211,7 @@ class Threaded(SyncElections, Generic[H]):
         on_holder_loss: OnHolderLoss = "release",
         lock_delay: float | None = None,
     ) -> SyncLocks:
+        """Several locks, all or none: as `Node.locks`."""
         locks = self.node.locks(
             *names,
             timeout=timeout,
@@ -219,14 +224,17 @@ class Threaded(SyncElections, Generic[H]):
         return SyncLocks(self, locks, on_lost)
 
     def break_lock(self, name: str, timeout: float | None = None) -> Broken:
+        """As `Node.break_lock`."""
         broken: Broken = self.call(functools.partial(self.node.break_lock, name, timeout))
         return broken
 
     def inspect(self, name: str) -> Inspection:
+        """As `Node.inspect`."""
         found: Inspection = self.call(functools.partial(self.node.inspect, name))
         return found
 
     def holders(self) -> list[LockState]:
+        """As `Node.holders`."""
         return self.call(self.node.holders)
 
 

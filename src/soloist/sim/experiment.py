@@ -78,6 +78,7 @@ class Experiment(msgspec.Struct, frozen=True):
             fault.check(self.nodes)
 
     def card(self) -> Card:
+        """The card of its algorithm, or of what is printed of it."""
         if not self.printed:
             return load_any(self.algorithm)
         return find_printed(self.algorithm, self.printed if isinstance(self.printed, str) else None)
@@ -88,6 +89,7 @@ class Experiment(msgspec.Struct, frozen=True):
         return isinstance(self.workload, Listed) or self.cohort()[0] >= MIXED * self.nodes
 
     def size(self) -> Size:
+        """The size, with all options that the algorithm takes."""
         return self.card().size(self.nodes, self.k, self.options)
 
     def cohort(self) -> tuple[int, int]:

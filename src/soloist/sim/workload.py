@@ -49,6 +49,7 @@ class Thinking(msgspec.Struct, frozen=True):
         return None
 
     def schedule(self, nodes: int, random: Random) -> Schedule:
+        """Who asks when: after a time to think that is drawn."""
         return _Exponential(self.rate, nodes, random)
 
 
@@ -94,6 +95,7 @@ class Saturated(msgspec.Struct, frozen=True):
         return None
 
     def schedule(self, nodes: int, random: Random) -> Schedule:
+        """Who asks when: everybody, again and again."""
         return _AtOnce()
 
 
@@ -115,6 +117,7 @@ class Listed(msgspec.Struct, frozen=True):
         return len(self.times)
 
     def schedule(self, nodes: int, random: Random) -> Schedule:
+        """Who asks when: as it was listed."""
         for time, site in self.times:
             if not 0 <= site < nodes:
                 raise UsageError(f"request at {time:g} names site {site}; sites are 0 to {nodes - 1}")

@@ -73,14 +73,17 @@ class Crew:
         return list(self._hands)
 
     def pid(self, name: str) -> int:
+        """The process that has this name now."""
         pid = self._hand(name).process.pid
         assert pid is not None
         return pid
 
     def alive(self, name: str) -> bool:
+        """Whether that process lives."""
         return name in self._hands and self._hands[name].process.is_alive()
 
     def tell(self, name: str, what: object) -> None:
+        """Say something to a process, which need not answer."""
         try:
             self._hand(name).pipe.send(what)
         except OSError:
@@ -104,6 +107,7 @@ class Crew:
         return self._hand(name).pipe.poll()
 
     def ask(self, name: str, what: object, seconds: float = PATIENCE) -> Any:
+        """Say something to a process, and wait for its answer."""
         self.tell(name, what)
         return self.hear(name, seconds)
 

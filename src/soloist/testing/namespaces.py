@@ -79,6 +79,7 @@ class Namespaces:
         self._set(name, "down")
 
     def heal(self) -> None:
+        """Join all hosts again."""
         for name in self.names:
             self._set(name, "up")
 

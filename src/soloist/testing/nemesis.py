@@ -122,6 +122,7 @@ class Nemesis:
     # What afflictions use.
 
     def data(self, name: str) -> Path:
+        """The data directory of a node."""
         return self.folder / name
 
     def old_votes(self, name: str) -> Path:
@@ -129,10 +130,12 @@ class Nemesis:
         return self.folder / f"{name}.{VOTES}"
 
     def tally(self, name: str) -> Tally:
+        """What a node has counted so far."""
         found: Tally = self.crew.ask(name, "tally")
         return found
 
     def note(self, what: str, kind: str | None = None, few: tuple[str, ...] = ()) -> None:
+        """Remember a fault, for the judgement."""
         self.faults.append(Fault(time.monotonic(), what, kind, few))
 
     def fell(self, name: str) -> None:

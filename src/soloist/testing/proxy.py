@@ -96,6 +96,7 @@ class FaultProxy:
         return f"{host}:{port}"
 
     async def close(self) -> None:
+        """Cut all connections, and listen no more."""
         assert self._server
         self._server.close()
         self.refusing = True

@@ -90,6 +90,7 @@ class StoreLine:
             return await self.reader.readexactly(1) == TAKEN
 
     def close(self) -> None:
+        """Write no more."""
         self.writer.close()
 
 

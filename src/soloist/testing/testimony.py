@@ -32,6 +32,7 @@ class WitnessServer:
         return host, port
 
     def close(self) -> None:
+        """Hear nobody any more."""
         self._server.close()
 
 
@@ -89,11 +90,13 @@ class Testimony:
         return cls(*await asyncio.open_connection(*witness))
 
     async def give(self, statement: Statement) -> None:
+        """State it, and wait until the witness has heard it."""
         async with self.turn:
             self.writer.write(frame(encode(statement)))
             await self.reader.readexactly(1)
 
     async def close(self) -> None:
+        """Say no more."""
         self.writer.close()
         await self.writer.wait_closed()
 
@@ -105,11 +108,13 @@ class BlockingTestimony:
         self.socket = socket.create_connection(witness)
 
     def give(self, statement: Statement) -> None:
+        """State it, and wait until the witness has heard it."""
         self.socket.sendall(frame(encode(statement)))
         if not self.socket.recv(1):
             raise ConnectionError("the witness is gone")
 
     def close(self) -> None:
+        """Say no more."""
         self.socket.close()
 
 

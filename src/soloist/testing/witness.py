@@ -65,6 +65,7 @@ class Witness:
         self._highest: dict[tuple[str, int], int] = {}
 
     def hear(self, statement: Statement) -> None:
+        """Take note of a statement, in the order in which they come."""
         found = self._findings.setdefault(statement.lock, Findings(statement.capacity))
         if statement.event == "enter":
             self._enter(statement, found)
@@ -131,6 +132,7 @@ class Witness:
                     self._overlaps.remove(overlap)
 
     def full(self, lock: str) -> bool:
+        """Whether as many are inside as may be."""
         return lock in self._findings and len(self._inside[lock]) >= self._findings[lock].capacity
 
     @property
@@ -147,6 +149,7 @@ class Witness:
         return {lock: self.finding(lock) for lock in self._findings}
 
     def finding(self, lock: str) -> Findings:
+        """What was seen of one lock."""
         found = self._findings[lock]
         overlaps = [overlap for overlap in self._overlaps if overlap.lock == lock]
         together = [f"{', '.join(each.holder for each in o.inside)} are inside together" for o in overlaps]

@@ -128,6 +128,7 @@ class Worker:
             asyncio.get_running_loop().remove_reader(self.pipe.fileno())
 
     async def serve(self) -> None:
+        """Do what is told, one thing after the other, until told to stop."""
         while (command := await self.told.get()) is not None:
             self.pipe.send(await self._do(command))
 

@@ -164,6 +164,7 @@ class Trace(msgspec.Struct, frozen=True):
     steps: list[Step]
 
     def name(self, site: int) -> str:
+        """What a site is called."""
         return self.head.sites[site] if site < len(self.head.sites) else str(site)
 
     def messages(self) -> dict[int, Message]:
@@ -203,6 +204,7 @@ class Trace(msgspec.Struct, frozen=True):
         raise UsageError(f"there is no step {n}; steps are 0 to {len(self.steps) - 1}")
 
     def json_lines(self) -> str:
+        """As a file of JSON lines, which `soloist watch` reads."""
         encode = msgspec.json.encode
         return "".join(f"{encode(record).decode()}\n" for record in (self.head, *self.steps))
 

@@ -88,6 +88,7 @@ class Client(Life, LockMaker):
     # Life.
 
     async def start(self) -> Self:
+        """Find a node, and go on looking for one whenever it is gone."""
         self.begin_life()
         await self.contact.start(self.loop)
         self.usable = not self.closed
@@ -122,6 +123,7 @@ class Client(Life, LockMaker):
     # What locks need.
 
     def lose(self, lock: str, fence: int, why: str) -> None:
+        """The node says that a hold is lost."""
         for hold in [hold for hold in self.holds.get(lock, ()) if fence in hold.fences]:
             hold.lose(why)
             self.let_go(hold)

@@ -41,11 +41,13 @@ class TLS(msgspec.Struct, frozen=True):
     key: str | None = None
 
     def server(self) -> ssl.SSLContext:
+        """For connections that come in: the other side has to show a certificate, too."""
         context = self._context(ssl.PROTOCOL_TLS_SERVER)
         context.verify_mode = ssl.CERT_REQUIRED
         return context
 
     def client(self) -> ssl.SSLContext:
+        """For connections that go out."""
         return self._context(ssl.PROTOCOL_TLS_CLIENT)
 
     def _context(self, side: ssl._SSLMethod) -> ssl.SSLContext:

@@ -122,6 +122,7 @@ class MemoryHub:
         return MemoryTransport(self, node)
 
     def join(self, newcomer: MemoryTransport) -> None:
+        """Take in a node, which calls this when it starts."""
         if newcomer.node in self.present:
             raise UsageError(f"node {newcomer.node!r} is in this hub already")
         others = list(self.present.values())

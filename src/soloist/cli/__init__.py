@@ -67,7 +67,10 @@ COMMANDS = {
     "join": ("members", "Join a cluster that is there, and be a member of it until told to stop."),
     "leave": ("members", "Let the node that runs here leave its cluster for good, and end."),
     "init": ("members", "Let a stopped node forget its votes: where disks are lost or damaged."),
-    "keys": ("keys", "Make a test authority, and a certificate and key for each node or client; or a secret."),
+    "keys": (
+        "keys",
+        "Make a test authority, and a certificate and key for each node or client; or a secret.",
+    ),
     "doctor": ("doctor", "What is installed, what is missing for what, and whether nodes can run here."),
     "bench": ("bench", "Our speed beside that of others, in one run, as ratios."),
 }

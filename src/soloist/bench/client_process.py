@@ -59,8 +59,12 @@ def _postgres(port: str, chance: random.Random) -> Iterator[Hands]:
     import psycopg
 
     key = (zlib.crc32(LOCK.encode()),)
-    options = {"host": "127.0.0.1", "port": int(port), "user": "bench", "dbname": "postgres"}
-    with psycopg.connect(autocommit=True, **options) as connection, connection.cursor() as cursor:  # type: ignore[arg-type]
+    with (
+        psycopg.connect(
+            autocommit=True, host="127.0.0.1", port=int(port), user="bench", dbname="postgres"
+        ) as connection,
+        connection.cursor() as cursor,
+    ):
 
         def take() -> Grant:
             cursor.execute("select pg_advisory_lock(%s)", key)

@@ -137,15 +137,7 @@ class Hold:
     def check(self) -> None:
         """Raise `LockLost` unless the lock is held at this moment."""
         if not self.valid:
-            raise LockLost(self._why or f"{self.name!r} {self._why_not()}", name=self.name)
-
-    def _why_not(self) -> str:
-        """What is wrong with a hold that is not good, though nobody has told it of a loss yet."""
-        if self.node.forked:
-            return "is held by the parent of this process"
-        if self.released:
-            return "has been released"
-        return f"is lost: {self._limit.why if self._limit and self._limit.over else LEASE_OVER}"
+            raise LockLost(self._why or f"{self.name!r} {_why_not(self)}", name=self.name)
 
     async def release(self) -> None:
         """Give it back. From any task, and as often as you like: only the first time counts.
@@ -246,3 +238,12 @@ class Hold:
         raise TypeError(
             "a Hold cannot be pickled: it belongs to this process; pickle the lock's name instead"
         )
+
+
+def _why_not(hold: Hold) -> str:
+    """What is wrong with a hold that is not good, though nobody has told it of a loss yet."""
+    if hold.node.forked:
+        return "is held by the parent of this process"
+    if hold.released:
+        return "has been released"
+    return f"is lost: {hold._limit.why if hold._limit and hold._limit.over else LEASE_OVER}"

@@ -139,6 +139,11 @@ async def _run(
     await asyncio.sleep(0.5)
     after = await _look(where, pids)
     server.close()
+    nodes = {name: _node(before[name], after[name]) for name in pids}
+    return _found(system, clients, witness, kills, nodes)
+
+
+def _found(system: System, clients: int, witness: Timed, kills: int, nodes: dict[str, Node]) -> Found:
     took = sorted(1000 * each for each in witness.took)
     return Found(
         system,
@@ -150,7 +155,7 @@ async def _run(
         took[-(-99 * len(took) // 100) - 1] if took else None,
         took[-1] if took else None,
         witness.problems(),
-        {name: _node(before[name], after[name]) for name in pids},
+        nodes,
     )
 
 

@@ -82,6 +82,10 @@ def _print(found: list[bench.Found], seed: int) -> None:
         print_text(
             f"p99: {ours.p99_ms / theirs.p99_ms:.2f} times PostgreSQL's; at most {TIMES:g} is what we want."
         )
+    _print_nodes(ours)
+
+
+def _print_nodes(ours: bench.Found) -> None:
     nodes = [
         (
             name,

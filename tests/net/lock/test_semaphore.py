@@ -11,7 +11,7 @@ from soloist.core import UsageError
 from soloist.net import AcquireTimeout, ConfigMismatch, Node
 from soloist.net.lock import prompt
 from soloist.testing import eventually, memory_cluster, memory_nodes
-from tests.net.helpers import Exclusion, asked, run
+from tests.net.helpers import NODE_OF, Exclusion, asked, run
 from tests.net.lock.three import on_three_nodes
 
 
@@ -179,4 +179,4 @@ async def test_a_value_that_differs_on_one_node_is_refused_at_once(nodes: list[N
             await a.semaphore("s", 3).acquire()
         with pytest.raises(ConfigMismatch):
             await b.semaphore("s", 3).acquire()
-    await b.close()  # its site goes on asking for what nobody will give it
+    await NODE_OF.get(b, b).close()  # its site goes on asking for what nobody will give it

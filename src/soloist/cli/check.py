@@ -186,6 +186,7 @@ def check(
     network = checked_faults(
         fault, channels=channels, loss=loss, duplicate=duplicate, crashes=crashes, restart=restart
     )
+    network |= {"slow": tuple(slow or ()), "last": tuple(last or ())}
     if faults is not None and not network["loss"] and not network["duplicate"]:
         raise UsageError("--faults counts losses and duplications; add --loss or --duplicate")
     limits = Limits(states=states, memory=memory, seconds=seconds)
@@ -213,8 +214,6 @@ def check(
             jobs=jobs,
             faults=UNBOUNDED if faults is None else _not_negative("faults", faults),
             timeouts=UNBOUNDED if timeouts is None else _not_negative("timeouts", timeouts),
-            slow=tuple(slow or ()),
-            last=tuple(last or ()),
             **network,
         )
     if trace:

@@ -1947,7 +1947,8 @@ function below(text, x, y) {
 /** Labels that would lie on one another, or on what is `taken`, stand below one another. */
 function part(flights, taken) {
   const rooms = taken.filter(({ wide }) => wide);
-  for (const { label, spot: [x, y] } of flights.filter((flight) => flight.label)) {
+  const fromAbove = flights.filter((flight) => flight.label).sort((one, other) => one.spot[1] - other.spot[1]);
+  for (const { label, spot: [x, y] } of fromAbove) {
     const wide = widthOf(label.textContent);
     const from = x + Number(label.getAttribute("x"));
     const room = { left: label.getAttribute("text-anchor") === "end" ? from - wide : from, wide, y };

@@ -90,6 +90,11 @@ def company(
         if peers is not None:
             raise UsageError("give peers= or join=, not both: a cluster that is there knows its members")
         _check_join(name, join)
+        if not leased:
+            raise UsageError(
+                "join= needs a lease, not lease=None: if those who began together were all started again, they would not "
+                "know of who had joined, and both would hold the same lock"
+            )
         mine = where or listen
         if not in_memory:
             _check_own(mine, where)

@@ -363,7 +363,7 @@ PEERS = (
         "pg_advisory_lock, psycopg",
         PostgresSocket,
         postgres_command,
-        (str(_postgres_bin() / "postgres-unix"),),
+        (str(_postgres_bin() / "postgres"),),
         ("psycopg",),
         "apt-get install postgresql; pip install 'psycopg[binary]'",
     ),

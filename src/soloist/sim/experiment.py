@@ -33,7 +33,6 @@ from soloist.sim.workload import Listed, Saturated, Thinking
 Progress = Callable[[int, int], None]
 """Called with entries measured so far, and entries asked for."""
 
-
 MIXED = 5
 """Requests per site until a system has forgotten how it started."""
 

@@ -15,7 +15,7 @@ from soloist.net.link.versions import offered
 from soloist.views import Algorithm, View
 
 USUAL = ("bulgannawar-vaidya", "srimani-reddy")
-"""For locks and for semaphores, where nobody says. Why these: `docs/decisions/default-lock.md`, `default-semaphore.md`."""
+"""For locks and for semaphores, where nobody says. Why these: `docs/decisions/default-lock.md`, `docs/decisions/default-semaphore.md`."""
 Cards = tuple[Card, Card]
 
 

@@ -24,9 +24,10 @@ JANUARY = 1704067200_000
 
 
 def test_the_epoch_is_the_minutes_since_2024() -> None:
-    assert epoch_of(by_clock(JANUARY + 59_999)) == 0
-    assert epoch_of(by_clock(JANUARY + 60_000)) == 1
-    assert by_clock(JANUARY) == by_clock(0) == 0
+    """The first of them has number 1: by 0 a node says that it has no epoch yet."""
+    assert epoch_of(by_clock(JANUARY + 59_999)) == 1
+    assert epoch_of(by_clock(JANUARY + 60_000)) == 2
+    assert by_clock(JANUARY) == by_clock(0) == 1 << FENCE_BITS
     assert epoch_of(by_clock(10**18)) == MAX_EPOCH
     assert MAX_EPOCH << FENCE_BITS < 2**63
 
@@ -92,6 +93,24 @@ def test_a_clock_that_is_set_back_is_made_up_for_by_the_directory(
     assert [after > before for before, after in pairwise(fences)] == [True, True]
     assert [epoch_of(after) - epoch_of(before) for before, after in pairwise(fences)] == [1, 1]
     assert run(one_fence(None)) < fences[0], "without one, it is not"
+
+
+@pytest.mark.parametrize("lease", [None, 10.0])
+def test_a_cluster_begins_where_the_clock_was_never_set(
+    lease: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on boards without a battery, which wake up in 1970."""
+    monkeypatch.setattr("time.time_ns", lambda: 0)
+
+    async def main() -> None:
+        hub = MemoryHub()
+        nodes = [
+            Node(name, dict.fromkeys("ab", ""), transport=hub.transport(name), lease=lease) for name in "ab"
+        ]
+        async with nodes[0], nodes[1], nodes[1].lock("x", timeout=20) as hold:
+            assert epoch_of(hold.fence) == 1
+
+    run(main())
 
 
 def test_nobody_is_let_in_before_the_epoch_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

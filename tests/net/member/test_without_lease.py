@@ -7,13 +7,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from soloist.core import UsageError
 from soloist.net import MemoryHub, Node
+from soloist.net.link.wire import Batch, Counsel, decode_batch, encode
+from soloist.net.member.assembly import decode_said
 from soloist.net.member.fellowship import Fellowship
 from soloist.testing import crash, eventually, tcp_cluster
 from soloist.testing.ports import ports
+from soloist.views.messages import Fetch
 from tests.net.helpers import Exclusion, log_lines, run
 
 ABC = dict.fromkeys("abc", "")
@@ -267,6 +271,26 @@ def test_a_rolling_restart_over_tcp_while_all_contend(algorithm: str) -> None:
             await close(*nodes.values())
 
     run(main(), 55)
+
+
+def test_what_is_said_of_members_is_kept_when_its_place_is_read_into_again() -> None:
+    """It is heard in a later turn of the loop, and a connection has one place that it reads into."""
+
+    async def main() -> None:
+        a, b, c = await Hub().start()
+        fellowship, heard = a.beginning, list[Any]()
+        assert isinstance(fellowship, Fellowship)
+        fellowship.assembly.hear = lambda _, said: heard.append(decode_said(said.body))  # type: ignore[method-assign]
+        asked = Fetch(7)
+        counsel = Counsel(("b",), msgspec.Raw(msgspec.msgpack.encode(asked)))
+        place = bytearray(encode(Batch(1, 0, [], [counsel])))
+        fellowship._take_counsel("b", decode_batch(place).control[0])  # type: ignore[arg-type]
+        place[:] = bytes(len(place))
+        await eventually(lambda: heard, "it is heard")
+        assert heard == [asked]
+        await close(a, b, c)
+
+    run(main())
 
 
 def test_two_nodes_over_tcp_go_on_without_each_other() -> None:

@@ -102,9 +102,11 @@ class Fellowship(Succession):
         self.joining = self.roster.told.joins or any(who.epoch for who in self.known.values())
 
     def _take_counsel(self, peer: str, said: Counsel) -> None:
-        """In a callback of its own: all that this peer has said comes first."""
+        """In a callback of its own: all that this peer has said comes first. By then something else may have been read
+        into the place where its body lies."""
         if incarnation := self.transport.incarnation(peer):
-            self.board.loop.call_soon(self.assembly.hear, incarnation, said)
+            kept = Counsel(said.to, said.body.copy())
+            self.board.loop.call_soon(self.assembly.hear, incarnation, kept)
 
     # Birth.
 

@@ -1,9 +1,9 @@
 """Where the fences of a cluster begin, so that they go on growing when it is started again as a whole.
 
 A fence is an epoch and a counter. The epoch of a new company is the time, in minutes, or one more than the last of
-which a data directory knows, whichever is larger; the counter begins at the milliseconds of that minute, far enough
-apart that no earlier start can have reached them. Without a data directory, a wall clock that was set back makes
-fences go back.
+which a data directory knows, whichever is larger, and at least 1: by 0 a node says that it has no epoch yet. The counter
+begins at the milliseconds of that minute, far enough apart that no earlier start can have reached them. Without a data
+directory, a wall clock that was set back makes fences go back.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def by_clock(now: int | None = None) -> int:
     now = time.time_ns() // 1_000_000 if now is None else now
     milliseconds = max(0, now - _BEGINNING)
     epoch, rest = divmod(milliseconds, 60_000)
-    return min(epoch, MAX_EPOCH) << FENCE_BITS | rest * _COUNTERS_PER_MILLISECOND
+    return min(epoch + 1, MAX_EPOCH) << FENCE_BITS | rest * _COUNTERS_PER_MILLISECOND
 
 
 def most_counted(seconds: float) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from soloist.algorithms import CATALOGUE
 from soloist.net import Hold, Lock, Node
-from soloist.testing import memory_cluster, memory_nodes
+from soloist.testing import memory_cluster, memory_nodes, ports
 from tests.net.helpers import asked, assert_at_rest, run, settled
 
 Make = Callable[[Node], Any]
@@ -140,6 +141,33 @@ def test_a_failure_in_the_turn_of_the_cancellation() -> None:
         await a.close()
 
     run(main())
+
+
+@pytest.mark.parametrize("lease", [None, 5])
+def test_a_close_that_is_cancelled_frees_its_ports_and_its_directory(
+    lease: float | None, tmp_path: Path
+) -> None:
+    """At whatever turn: the next node of its name can have both."""
+
+    async def closed_in_turn(peers: dict[str, str], turn: int) -> bool:
+        node = Node("a", peers, lease=lease, data_dir=tmp_path, shortcut=True)
+        await node.start()
+        closing = asyncio.create_task(node.close())
+        for _ in range(turn):
+            await asyncio.sleep(0)
+        over = closing.done()
+        closing.cancel()
+        with suppress(asyncio.CancelledError):
+            await closing
+        return over
+
+    async def main(peers: dict[str, str]) -> None:
+        turn = 1  # before, it has not begun
+        while not await closed_in_turn(peers, turn):
+            turn += 1
+
+    with ports("a") as peers:
+        run(main(peers))
 
 
 class TurnedLoop(asyncio.SelectorEventLoop):

@@ -195,11 +195,19 @@ class Node(Life, LockMaker, Seen):
         registry.leave(self)
         if self.at_home or self.forked:
             self._end()
-        if self.at_home:
+        try:
+            if self.at_home:
+                await self._depart()
+        finally:
+            if not self.forked:
+                self.forsake()
+
+    async def _depart(self) -> None:
+        """Whoever is cancelled while it says goodbye leaves no open port behind."""
+        try:
             await self.beginning.leave()
+        finally:
             await self.transport.close()
-        if not self.forked:
-            self.forsake()
 
     def _end(self) -> None:
         for hold in [hold for holds in self.holds.values() for hold in holds]:

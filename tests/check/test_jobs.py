@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -205,3 +206,20 @@ def test_ctrl_c_leaves_no_process_and_says_how_far_it_got(tmp_path: Path) -> Non
     children = [int(pid) for pid in line.split()[1:]]
     assert children
     assert not any(Path("/proc", str(pid)).exists() for pid in children)
+
+
+def test_a_companion_that_is_killed_in_the_middle_of_a_word_has_said_nothing() -> None:
+    class Dead:
+        exitcode = -9
+        pid = None
+
+        def join(self) -> None: ...
+
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    companion = beside.Companion.__new__(beside.Companion)
+    companion.connection, companion.process = ours, Dead()  # type: ignore[assignment]
+    os.write(theirs.fileno(), struct.pack("!i", 1000) + b"not all of it")
+    theirs.close()
+    assert list(companion.said()) == []
+    assert companion.end() == "was killed (SIGKILL)"
+    ours.close()

@@ -11,6 +11,7 @@ from soloist.net import Client, Hold
 FILE = """
 cluster = "bench-{port}"
 lease = "none"
+data_dir = "{directory}/data-{port}"
 control = "{control}"
 [nodes.n]
 address = "unix:{directory}/n"

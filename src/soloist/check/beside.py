@@ -78,7 +78,7 @@ class Companion:
                     yield None
                     continue
                 report: Progress | Finding = self.connection.recv()
-            except (EOFError, ConnectionError):  # it came to grief
+            except (EOFError, OSError):  # it came to grief, perhaps in the middle of a word
                 self.process.join()
                 return
             yield report

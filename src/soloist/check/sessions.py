@@ -73,6 +73,9 @@ class Rules:
     def renewed(self, client: ClientSession, number: int, worth: float, now: float) -> None:
         client.renewed(number, worth, now)
 
+    def elsewhere(self, client: ClientSession, number: int, now: float) -> None:
+        """Another node that knows the session's number, as behind one address there may be several, acknowledges a renewal."""
+
     def good(self, state: State) -> bool:
         return state.until > float("-inf") and self.client(state).good(state.client_clock)
 
@@ -165,6 +168,10 @@ def _client_moves(rules: Rules, state: State, renewals: int) -> Moves:
         rules.renewed(client, number, worth, now)
         heard = state.acknowledgements - {(number, worth)}
         yield f"hear {number}", _with(state, client)._replace(acknowledgements=heard)
+    for number, _ in state.sent:
+        client = rules.client(state)
+        rules.elsewhere(client, number, now)
+        yield f"hear {number} from elsewhere", _with(state, client)
     if state.until > float("-inf") and not rules.good(state) and not state.known_lost:
         client = rules.client(state)
         client.good(now)
@@ -291,6 +298,13 @@ class Revived(Rules):
             client.over = now >= client.until
 
 
+class Anywhere(Rules):
+    """Whoever knows the session's number may acknowledge a renewal."""
+
+    def elsewhere(self, client: ClientSession, number: int, now: float) -> None:
+        client.renewed(number, SESSION.at_member, now)
+
+
 class AtOnce(Rules):
     """The node says goodbye without a thought for clients that it cannot reach."""
 
@@ -306,5 +320,6 @@ MISTAKES = (
     EndOfConnection,
     RenewedTooLate,
     Revived,
+    Anywhere,
     AtOnce,
 )

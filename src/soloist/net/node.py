@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Self
@@ -111,6 +112,7 @@ class Node(Life, LockMaker, Seen):
         who = introduction(cluster, name, told.addresses, cards, (bool(algorithm), bool(semaphore_algorithm)))
         self._membership = partial(begin, terms, told, board, self.transport)
         self._sentinel = sentinel
+        self._outlived = 0.0
         self.beginning = board.lobby = Beginning(who, self.outgoing.say, lambda origin: None)
         self._reminder: asyncio.TimerHandle | None = None
         registry.guard(self)
@@ -121,6 +123,13 @@ class Node(Life, LockMaker, Seen):
         Then nobody takes the end of this process for a proof that nothing is held here any more.
         """
         self.beginning.who = msgspec.structs.replace(self.beginning.who, serves=True)
+
+    def outlived_by_clients(self, seconds: float) -> None:
+        """Clients elsewhere go on so long believing that they hold something, should we die: call it before `start`.
+
+        Where nobody is there to out-wait the process before this one, that is at a birth, this one does.
+        """
+        self._outlived = seconds
 
     async def obtain(self, lock: Lock, timeout: float | None) -> list[Ticket]:
         """What a client does in its place: see `Home`."""
@@ -169,6 +178,8 @@ class Node(Life, LockMaker, Seen):
                 self.beginning.who, self._sentinel, self._data
             )
             self.beginning.begin_above(above)
+            if not (self._data and self._data.new):
+                self.beginning.outwaits = time.monotonic() + self._outlived
             await self.transport.start(self.board.receive, self.beginning)
         except BaseException:
             self.beginning.close()

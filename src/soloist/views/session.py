@@ -6,13 +6,14 @@ that it *sent*. But a node has a lease of its own, and what its clients hold is 
 - S1 the client numbers its renewals, and remembers when it sent each.
 - S2 the node acknowledges a renewal of a session that is not over with what it is *worth*: the smaller of the session's
   lease and what is left of the node's own, at this moment, as a clock that runs slower must count it.
-- S3 the client: good until = max(good until, sent + worth), if the session is not over. Whoever asks when it is not good
+- S3 the client: good until = max(good until, sent + worth), if the session is not over, and if this was said by that node, in
+  that session: another one that knows its number, as it may after a restart, has none of its holds. Whoever asks when it is not good
   has lost all that was held in it, for good: what is acknowledged later changes nothing. An acknowledgement that is worth
   nothing says nothing: the node has no lease, yet or any more.
 - S4 the node lets go of what a session holds when the client has said goodbye or is known to have ended, or when
   the session's lease has passed since the last acknowledgement, on a clock that runs faster than the client's.
 - S5 who comes back within that time, with the session's secret number, goes on in it. The node releases what the client no
-  longer has; the client loses what the node no longer has.
+  longer has, as its latest hello says; the client loses what the node no longer has, and is told again of what was lost meanwhile.
 
 A node that ends of its own will outwaits S4 for all sessions before it says goodbye to its peers: their clients may be
 unreachable. If it ends otherwise, its peers wait for its lease, and by S2 no client's hold is good for longer.

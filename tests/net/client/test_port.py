@@ -159,6 +159,44 @@ def test_certificates_name_clients_and_make_no_members(tmp_path: Path) -> None:
         run(scenario())
 
 
+def test_who_never_gets_through_tls_is_a_stranger_like_others(tmp_path: Path) -> None:
+    """asyncio says nothing of them; each has one of the node's files."""
+    pytest.importorskip("cryptography")
+    make_keys(tmp_path, ["a"], clients=["shop"])
+    authority = str(tmp_path / "ca.pem")
+    node, client = (
+        TLS(str(tmp_path / f"{name}.pem"), authority, str(tmp_path / f"{name}.key"))
+        for name in ("a", "client-shop")
+    )
+
+    async def scenario() -> None:
+        async with served(Limits(strangers=4), tls=node) as (_, server, where):
+            host, _, port = where.rpartition(":")
+            silent = [await asyncio.open_connection(host, int(port)) for _ in range(20)]
+            turned_away = [asyncio.create_task(reader.read()) for reader, _ in silent]
+            await eventually(lambda: sum(task.done() for task in turned_away) == 16, "all but the last")
+            assert len(server.doors[0].strangers) == 4
+            async with connect(f"soloist+tls://{where}", tls=client) as shop, shop.lock("x", timeout=20):
+                assert len(server.doors[0].strangers) <= 4
+            for task, (_, writer) in zip(turned_away, silent, strict=True):
+                task.cancel()
+                writer.close()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_a_lease_that_nobody_can_give_is_refused_in_words() -> None:
+    async def scenario() -> None:
+        async with served() as (_, server, where):
+            with pytest.raises(NodeClosed, match=r"lease must be a number of seconds, 0\.5 or more"):
+                await connect(f"soloist://{where}", lease=0.01).start()
+            assert not server.sessions
+
+    with log_lines():
+        run(scenario())
+
+
 def test_limits_are_said(secret_file: Path) -> None:
     limits = Limits(connections=6, strangers=2, waiting=2, holds=3)
 

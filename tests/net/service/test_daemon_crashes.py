@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from soloist.testing import until
-from tests.net.service.daemons import alive, cluster
+from soloist.testing import ports, until
+from tests.net.service.daemons import SECONDS, alive, cluster
 
 LEASE = 'lease = 2\ndata_dir = "data-{name}"\n'
 
@@ -45,3 +45,21 @@ def test_held_for_a_command_that_was_killed_until_it_is_broken() -> None:
         assert found.say("run", "x", "--lock-delay", "1s", "--", "true")[0] == 0
         code, _, err = found.say("run", "x", "--on-holder-loss", "keep", "--", "true")
         assert (code, err) == (2, "soloist: --on-holder-loss must be release or hold, not 'keep'\n")
+
+
+def test_a_daemon_with_a_port_for_clients_outwaits_those_of_the_process_before() -> None:
+    """Without a lease: they may be cut off, and the new process knows nothing of what they hold."""
+    with ports("port") as there:
+        more = f'clients = "{there["port"]}"\nsession_lease = 1000\ndata_dir = "data-{{name}}"\n'
+        with cluster("a", more=more) as found:
+            assert found.say("run", "x", "--", "true")[0] == 0  # where nobody was before nobody is waited for
+            found.daemons["a"].kill()
+            found.daemons["a"].wait()
+            found.daemon("a")
+            found.ready("a")
+            trouble = found.json("status")["trouble"]
+            assert trouble.startswith(
+                "the cluster has not begun: clients of the process before may hold locks"
+            )
+            found.daemons["a"].terminate()
+            assert found.daemons["a"].wait(SECONDS) == 0

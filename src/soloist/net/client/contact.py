@@ -125,17 +125,26 @@ class Contact:
         if not self.session.alive():
             self._end_session("its session is over")
         key = Session(self.session.clock) if moves else self.session
-        greeting = Greeting(self.who, where, key.key, () if moves else self.desk.live())
+        key.turn += 1
+        greeting = Greeting(self.who, where, key.key, () if moves else self.desk.live(), turn=key.turn)
         if self._memory:
             line, welcome = await self._memory.dial(self.desk.client, greeting)
         else:
             assert place
             line, welcome = await dial(self.desk.client, place, greeting, self.tls)
-        if moves:
-            self._end_session(f"its node is gone, and {where} knows nothing of it", key)
+        if not moves and key is not self.session:
+            line.transport.close()
+            raise NodeClosed("its session was over before it was connected again")
+        if moves or (key.node and not (welcome.resumed and welcome.instance == key.instance)):
+            following = key if moves else Session(key.clock, key.key)
+            following.turn = key.turn
+            self._end_session(f"its node is gone, and {where} knows nothing of it", following)
         self._place, self.line, self.welcome, self.why = place, line, welcome, ""
         session = self.session
         session.renewed, session.lease, session.node = welcome.renewed, welcome.lease, welcome.node
+        session.instance = welcome.instance
+        if not session.lease:
+            session.ends_with(line.fileno())
         self.desk.lose_all(f"{where} has it no more", kept=welcome.live if welcome.resumed else ())
         if self.desk.wanted:
             self.wanted()
@@ -184,14 +193,18 @@ class Contact:
     # The session.
 
     def _renew(self) -> None:
-        session, loop = self.session, self.loop
-        assert self._place
+        """With the node at the other end of the line: others may have its name."""
+        session, loop, place = self.session, self.loop, self._place
+        assert place
+        assert self.line
+        if not place.unix:
+            place = Address(*self.line.transport.get_extra_info("peername")[:2])
 
         def told() -> None:
             with contextlib.suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(self._heard_of, session)
 
-        self._renewal = Renewal(session, self._place, self.who, self.tls, told)
+        self._renewal = Renewal(session, place, self.who, self.tls, told)
 
     def _heard_of(self, session: Session) -> None:
         """Something may be held in it; or it is over, and who waits goes on in another one."""

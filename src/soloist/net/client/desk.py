@@ -12,7 +12,7 @@ from soloist.net import errors
 from soloist.net.client.session import Grant, Granted
 from soloist.net.engine.summons import Summons
 from soloist.net.engine.ticket import Ticket
-from soloist.net.errors import AcquireTimeout, LockError
+from soloist.net.errors import AcquireTimeout, LockError, LockLost
 from soloist.net.link.wire import LockState, encode, frame
 from soloist.net.service import dialogue
 from soloist.net.service.dialogue import Acquire, Answer, Lost, Question, Refused, Release, Reply, Request
@@ -75,6 +75,8 @@ class Desk:
             session = ticket.grant.session
             if not session.begun:
                 await self.contact.first_renewal(session)
+            if not ticket.grant.good:
+                raise LockLost(f"{lock.name!r} is lost: it was so before it could be held", name=lock.name)
         except BaseException:
             self._withdraw(number)
             raise

@@ -29,10 +29,16 @@ class Greeting:
     welcome: Welcome | None = None
 
     def __init__(
-        self, who: Credentials, where: str, session: bytes, live: tuple[int, ...] = (), pulse: bool = False
+        self,
+        who: Credentials,
+        where: str,
+        session: bytes,
+        live: tuple[int, ...] = (),
+        pulse: bool = False,
+        turn: int = 0,
     ) -> None:
         self.who, self.where = who, where
-        said = Hello(VERSION, who.program, session, live, who.lease, pulse, who.client, os.urandom(16))
+        said = Hello(VERSION, who.program, session, live, who.lease, pulse, who.client, os.urandom(16), turn)
         self._hello = encode(said)
         self._challenge: bytes | None = None
 

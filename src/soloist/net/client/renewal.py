@@ -81,6 +81,8 @@ class Renewal:
             while greeting.welcome is None:
                 for body in frames.feed(self._read(sock)):
                     sock.sendall(greeting.heard(body))
+            if greeting.welcome.instance != self.session.instance:
+                raise NodeClosed("there the session is another one: what is held here is not known there")
             while not self._stop.is_set() and self.session.alive():
                 number = self.session.renew()
                 sock.sendall(frame(encode(Renew(number))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +12,9 @@ from soloist.core import UsageError
 from soloist.net.engine.ticket import Ticket
 from soloist.net.member.clock import Clock, lease_clock
 from soloist.views import ClientSession
+
+HUNG_UP = select.POLLHUP | getattr(select, "POLLRDHUP", 0)
+"""What the kernel says of a connection on this host as soon as the other end is closed, whatever is still to be read."""
 
 
 def clock() -> Clock:
@@ -38,11 +42,15 @@ class Granted(Ticket):
 class Session:
     """One session with one node. It is the `Door` at which its holds ask whether they are good."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self.key = os.urandom(16)
+    def __init__(self, clock: Callable[[], float], key: bytes = b"") -> None:
+        self.key = key or os.urandom(16)
         self.clock = clock
         self.node = ""
-        """With which it is."""
+        """With which it is; nothing before that has said welcome."""
+        self.instance = b""
+        """What that has drawn for it: whoever else knows the key, as that node may after a restart, acknowledges nothing."""
+        self.turn = 0
+        """How often it was tried to connect in it."""
         self.renewed = False
         """Whether what is held is good only for as long as renewals are acknowledged; else while there is a connection."""
         self.lease = 0.0
@@ -50,19 +58,27 @@ class Session:
         self.ended = False
         self._state = ClientSession()
         self._mutex = threading.Lock()
+        self._line: select.poll | None = None
+
+    def ends_with(self, descriptor: int) -> None:
+        """The node lets go when this connection has ended, whether or not our loop has had a turn since."""
+        self._line = select.poll()
+        self._line.register(descriptor, HUNG_UP)
 
     @property
     def good(self) -> bool:
         """Whether what is held in it is held at this moment. Asked when it is not, it is lost for good."""
-        if self.ended or not self.renewed:
-            return not self.ended
         with self._mutex:
-            return self._state.good(self.clock())
+            if self._line and not self.ended and self._line.poll(0):
+                self.ended = True
+            if self.ended or not self.node:
+                return False
+            return not self.renewed or self._state.good(self.clock())
 
     @property
     def begun(self) -> bool:
         """Whether anything may be held in it: a first renewal has been acknowledged."""
-        return not self.renewed or (self._state.number > 0 and self._state.until > 0)
+        return bool(self.node) and (not self.renewed or (self._state.number > 0 and self._state.until > 0))
 
     def left(self) -> float:
         """Seconds for which it is good, if nothing more is heard."""

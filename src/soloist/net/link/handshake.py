@@ -155,7 +155,10 @@ def check_config(me: Who, theirs: Who) -> None:
     check_algorithms(me, theirs)
     # Where there is a view, or will be before they meet, it decides on the rest.
     beginning = not (me.epoch or theirs.epoch or me.joins or theirs.joins)
-    if beginning and theirs.members != me.members:
+    # Without a lease no disk remembers it: should those who are in the view all be started again, they would only know of
+    # whom they were told of, and begin without the others.
+    remembered = me.lease or theirs.lease
+    if (beginning or not remembered) and theirs.members != me.members:
         raise Mismatch(f"{difference(me, theirs)}; give all nodes the same and restart them")
     if theirs.engine != me.engine:
         raise Mismatch(f"{theirs.node!r} runs {_engine(theirs)}, {me.node!r} runs {_engine(me)}")

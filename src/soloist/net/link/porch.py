@@ -22,6 +22,7 @@ from soloist.net.link.ciphered import FIRST_BYTE, Ciphered
 from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection
 
 if TYPE_CHECKING:
+    from soloist.net.link.security import Address
     from soloist.net.link.tcp import TcpTransport
 
 BACKLOG = 100
@@ -98,16 +99,19 @@ def _done(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-class Porch:
-    """Listens, as an `asyncio.Server` does, and counts whoever comes."""
+class Listening:
+    """Accepts, as an `asyncio.Server` does; whoever has `arrived` is seen to at once."""
 
-    def __init__(self, owner: TcpTransport, context: ssl.SSLContext | None) -> None:
-        self.owner, self.context = owner, context
+    def __init__(self, where: Address, warn: Callable[[str], object]) -> None:
+        self.where, self.warn = where, warn
         self.sockets: list[socket.socket] = []
+
+    def arrived(self, sock: socket.socket) -> None:
+        raise NotImplementedError
 
     async def bind(self) -> None:
         """Take the address; nobody is heard before `listen`."""
-        where = self.owner.listen
+        where = self.where
         try:  # a number needs no thread that asks for it
             found = socket.getaddrinfo(
                 where.host,
@@ -155,13 +159,13 @@ class Porch:
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
         except OSError as error:
-            self.owner.warn(f"no connection can be accepted: {error.strerror}")
+            self.warn(f"no connection can be accepted: {error.strerror}")
             loop = asyncio.get_running_loop()
             loop.remove_reader(listening)
             loop.call_later(OUT_OF_FILES_SECONDS, self._look_at, listening)
             return
         sock.setblocking(False)
-        self.owner.made(Visitor(self.owner, sock, self.context))
+        self.arrived(sock)
 
     def close(self) -> None:
         loop = asyncio.get_running_loop()
@@ -170,4 +174,15 @@ class Porch:
             sock.close()
 
 
-__all__ = ["Porch", "Visitor"]
+class Porch(Listening):
+    """Where peers come in."""
+
+    def __init__(self, owner: TcpTransport, context: ssl.SSLContext | None) -> None:
+        super().__init__(owner.listen, owner.warn)
+        self.owner, self.context = owner, context
+
+    def arrived(self, sock: socket.socket) -> None:
+        self.owner.made(Visitor(self.owner, sock, self.context))
+
+
+__all__ = ["Listening", "Porch", "Visitor"]

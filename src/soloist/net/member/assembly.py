@@ -135,7 +135,8 @@ class Assembly:
             log.error("%s: what a peer says of members cannot be read: %s", self.hearing.name, error)
             return
         if not isinstance(message, Bye) or message.incarnation == incarnation:
-            self.do(lambda: self._hear_all(incarnation, said.to, message), looks=isinstance(message, Prepare))
+            looks = isinstance(message, Prepare | Poll)
+            self.do(lambda: self._hear_all(incarnation, said.to, message), looks)
 
     # Steps.
 
@@ -158,7 +159,7 @@ class Assembly:
         self._looks = False
         try:
             if looks:
-                self.hearing.incarnations = self._connected()
+                self._look()
             work()
             self._settle()
             if looks or self.canvass.proposer:
@@ -169,6 +170,14 @@ class Assembly:
             log.exception("%s: what was said of members has led to this", self.hearing.name)
         if not self.ended:
             self._beat_on()
+
+    def _look(self) -> None:
+        """Who is connected. Who only asked to join, and is so no more, is not taken in, nor told of: it could not be got rid
+        of again."""
+        self.hearing.incarnations = self._connected()
+        here = set(self.hearing.incarnations.values())
+        for each in filter(None, (self.voter, self.canvass.proposer)):
+            each.joiners = {inc: node for inc, node in each.joiners.items() if inc in here}
 
     def _connected(self) -> dict[str, str]:
         found = {peer: self.transport.incarnation(peer) for peer in self.transport.connected()}
@@ -196,11 +205,10 @@ class Assembly:
                 self.events.dropped(view)
 
     def _consider(self) -> None:
-        """Whether it is for us to make the next view. Who only asked to join, and is no more connected, is not taken in:
-        it could not be got rid of again."""
-        here = set(self.hearing.incarnations.values())
-        self.voter.joiners = {inc: node for inc, node in self.voter.joiners.items() if inc in here}
+        """Whether it is for us to make the next view."""
         now = time.monotonic()
+        if proposer := self.canvass.proposer:
+            self.counts.tell(proposer)
         if self.canvass.consider(self.voter, self.view, self.me, now):
             self.chronicle.see(self.voter, now)
         if proposer := self.canvass.proposer:
@@ -308,6 +316,9 @@ class Assembly:
     def _decided(self, sender: str, message: Decided) -> None:
         """Both have to know, and whoever makes the next view."""
         now = time.monotonic()
+        left_out = self.view and self.me not in message.view.incarnations
+        if left_out and self.view and message.view.epoch > self.view.epoch:
+            self._wedge()  # so that the member knows what is held here, and loses it
         self.events.learned(message.view)
         if self.me in message.view.incarnations or self.view:
             self.voter.receive(sender, message, now)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -58,6 +60,8 @@ class Beginning:
         """Why peers are not connected, as far as is known."""
         self.open = False
         """Whether it is over: nobody need wait here any more."""
+        self.outwaits = 0.0
+        """When clients of a process before this one know by the clock that they hold nothing. Until then nobody is born."""
 
     # What the transport asks and tells.
 
@@ -156,6 +160,9 @@ class Beginning:
         self.callers.append(Caller(lock, capacity, ticket))
 
     def go_on(self) -> None:
+        if (early := self.outwaits - time.monotonic()) > 0:
+            asyncio.get_running_loop().call_later(early, self.go_on)
+            return
         sends, self.birth.sends = self.birth.sends, []
         for peer, muster in sends:
             self.say(peer, muster)
@@ -169,6 +176,8 @@ class Beginning:
             return "; ".join(troubles)
         absent = [peer for peer in self.birth.absent if peer not in self.troubles]
         waiting = [f"not seen yet: {', '.join(absent)}"] if absent else []
+        if (early := self.outwaits - time.monotonic()) > 0:
+            waiting.append(f"clients of the process before may hold locks for {early:.1f} s")
         reasons = [self.failure] if self.failure else waiting + troubles
         return "the cluster has not begun: " + (
             "; ".join(reasons) or "not all members have confirmed each other"

@@ -72,6 +72,8 @@ class DataDirectory:
         """Where the cluster that uses it is written down, for words to users: the path of a file, if there is one."""
         self.file = self.path / "epoch.json"
         self._locked: int | None = None
+        self.new = True
+        """Whether nobody had it before, as far as can be seen."""
         self.previous = self.incarnation = ""
         """Of the process that had it before, which has ended; and of the one that has it.
 
@@ -131,6 +133,7 @@ class DataDirectory:
     def _read(self) -> _Stored:
         try:
             stored = msgspec.json.decode(self.file.read_bytes(), type=_Stored)
+            self.new = False
         except FileNotFoundError:
             return _Stored(self.cluster, self.node, 0)
         except msgspec.MsgspecError as error:

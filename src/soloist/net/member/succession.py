@@ -14,7 +14,7 @@ from soloist.net.link.handshake import Who, incarnation
 from soloist.net.link.transport import Transport
 from soloist.net.link.wire import Envelope
 from soloist.net.member.beginning import Beginning
-from soloist.net.member.birth import Birth
+from soloist.net.member.birth import Birth, Newborn
 from soloist.net.member.origin import DataDirectory
 from soloist.net.member.roster import Roster
 from soloist.views import Algorithm, Node, View
@@ -151,7 +151,7 @@ class Succession(Beginning):
                 OSError
             ):  # then its next start proves nothing, and whoever is waited for is waited for
                 self.data.become(self.who.incarnation)
-        self.birth = Birth(self.who.node, self.who.members, self.birth.met[self.who.node])
+        self.birth = Birth(self.who.node, self.who.members, Newborn(self.who.incarnation, self.who.origin))
         self.become(self.as_member(self.who))
         self.roster.look_for_all()
         self.transport.begin_again()

@@ -28,6 +28,7 @@ from soloist.net.link.security import TLS, Address, address
 from soloist.net.member.company import check_lease
 from soloist.net.service.rights import Book, Known
 from soloist.net.service.settings import Top
+from soloist.views import Lease
 
 
 class ClientPort(msgspec.Struct, frozen=True):
@@ -45,12 +46,17 @@ class ClientPort(msgspec.Struct, frozen=True):
     def secrets(self) -> bool:
         return bool(self.secret_file or any(path for path, _ in self.known.values()))
 
-    def book(self) -> Book:
-        """With the secrets, as the files have them now."""
+    @property
+    def terms(self) -> Lease:
+        """Of its sessions."""
         lease = check_lease(self.lease)
         assert lease
+        return lease
+
+    def book(self) -> Book:
+        """With the secrets, as the files have them now."""
         return Book(
-            lease,
+            self.terms,
             b"" if self.secret_file is None else read_secret("client_secret_file", self.secret_file),
             self.allow,
             {

@@ -92,7 +92,7 @@ class ControlServer:
         """The one that a client goes on in, or a new one; and whether it goes on. None: it is another client's."""
         key = hello.session or os.urandom(16)
         session = self.sessions.get(key)
-        if session and session.rights.name != rights.name:
+        if session and (session.rights.name != rights.name or 0 < hello.turn <= session.turn):
             return None, False
         if session and (session.stay is None or session.overdue()):
             session.end()
@@ -103,7 +103,7 @@ class ControlServer:
             self.sessions[key] = session
         elif session.visit:
             session.visit.hang_up()
-        session.visit = visit
+        session.visit, session.turn = visit, hello.turn
         return session, resumed
 
     def forget(self, session: Session) -> None:
@@ -115,9 +115,9 @@ class ControlServer:
         session = visit.session
         if session is None or visit.pulse or session.visit is not visit:
             return
-        session.visit = None
         if session.stay is None:
             session.end()
+        session.visit = None
 
     def _look(self) -> None:
         """S4."""
@@ -144,18 +144,19 @@ class ControlServer:
 
     # The end.
 
-    async def drain(self, grace: float) -> None:
+    async def drain(self, grace: float, hurried: asyncio.Event | None = None) -> None:
         """No more grants. Whoever holds something may finish in that time, or else is told to stop and let go.
 
-        That gets as long again, at most: who wants it done quickly gets it quickly.
+        That gets as long again, at most: who wants it done quickly gets it quickly. Once it is `hurried` nobody is waited
+        for but those who would go on believing that they hold something.
         """
         self.stopping = f"node {self.node.name!r} is being stopped"
         for session in list(self.sessions.values()):
             session.requests.withdraw(self.stopping)
-        if not await self._released(grace):
+        if not await self._released(grace, hurried):
             for session in list(self.sessions.values()):
                 session.evict(self.stopping)
-            await self._released(min(grace, LET_GO_SECONDS))
+            await self._released(min(grace, LET_GO_SECONDS), hurried)
         await self.outwait()
 
     async def outwait(self) -> None:
@@ -167,11 +168,11 @@ class ControlServer:
     def holders(self) -> int:
         return sum(1 for session in self.sessions.values() if session.holds)
 
-    async def _released(self, seconds: float) -> bool:
+    async def _released(self, seconds: float, hurried: asyncio.Event | None) -> bool:
         """Whether all have let go within that time: only then may others have what they held."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self.holders():
+                while self.holders() and not (hurried and hurried.is_set()):
                     await asyncio.sleep(0.01)
         return not self.holders()
 

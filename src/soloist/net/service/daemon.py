@@ -81,6 +81,8 @@ async def _serve(config: Config, name: str, grace: float) -> None:
     async with contextlib.AsyncExitStack() as stack:
         node = config.node(name)
         node.serve_others()
+        if member.port:
+            node.outlived_by_clients(member.port.terms.at_voter)
         node.written_in(config.path.absolute())
         with contextlib.suppress(UsageError):  # it does without, where OpenTelemetry is not installed
             Spans(node)
@@ -116,10 +118,10 @@ async def _control(
         yield
         log.info("%s: stopping; %d clients hold locks and have %g s", node.name, server.holders(), grace)
         told.clear()
-        async with _task(server.drain(grace)) as draining, _task(told.wait()) as again:
-            await asyncio.wait({draining, again}, return_when=asyncio.FIRST_COMPLETED)
+        await server.drain(grace, told)
         await _said(node)
     finally:
+        await server.outwait()  # whatever has led here
         await server.close()
         member.control.unlink(missing_ok=True)
 

@@ -36,6 +36,8 @@ class Hello(msgspec.Struct, frozen=True, tag="hello"):
     client: str = ""
     """Which of the node's clients it is, where these have names."""
     nonce: bytes = b""
+    turn: int = 0
+    """Of the connections in this session, which one this is: a hello may be late. 0: the client does not count."""
 
 
 class Challenge(msgspec.Struct, frozen=True, tag="challenge"):
@@ -63,6 +65,8 @@ class Welcome(msgspec.Struct, frozen=True, tag="welcome"):
     """What the node has of it: requests and holds."""
     code: bytes = b""
     """The node's own proof that it knows the secret."""
+    instance: bytes = b""
+    """Drawn by the node for this session: one of the same number at another node, or after a restart, is another."""
 
 
 class Sorry(msgspec.Struct, frozen=True, tag="sorry"):

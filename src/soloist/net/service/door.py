@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from soloist.core import UsageError
 from soloist.net.link.security import Address
+from soloist.net.service.arrival import Arrival, Arrivals
 from soloist.net.service.rights import Book, Limits
 from soloist.net.service.visit import Visit
 
 if TYPE_CHECKING:
+    from soloist.net.link.porch import Listening
     from soloist.net.service.client_port import ClientPort
     from soloist.net.service.control import ControlServer
 
@@ -44,8 +46,8 @@ class Door:
         self.open = trusted
         """Whether nobody has to show who it is."""
         self.visits: dict[Visit, None] = {}
-        self.strangers: dict[Visit, None] = {}
-        self._listening: asyncio.Server | None = None
+        self.strangers: dict[Visit | Arrival, None] = {}
+        self._listening: asyncio.Server | Listening | None = None
         self._warned: dict[str, float] = {}
 
     async def open_unix(self, listening: socket.socket) -> None:
@@ -55,16 +57,23 @@ class Door:
     async def open_port(self, address: Address) -> None:
         loop = asyncio.get_running_loop()
         try:
-            self._listening = await loop.create_server(
-                lambda: Visit(self), address.host, address.port, ssl=self.tls, backlog=1024
-            )
+            if self.tls:
+                listening = self._listening = Arrivals(self, address)
+                await listening.bind()
+                listening.listen()
+            else:
+                self._listening = await loop.create_server(
+                    lambda: Visit(self), address.host, address.port, backlog=1024
+                )
         except OSError as error:
+            if self._listening:
+                self._listening.close()
             raise UsageError(f"cannot listen for clients at {address}: {error.strerror or error}") from None
 
     # What visits report.
 
     def came(self, visit: Visit) -> None:
-        """If too many have not shown who they are, the oldest of them has to go."""
+        """A connection is up."""
         if len(self.visits) >= self.limits.connections:
             visit.turn_away(
                 f"this node serves {self.limits.connections} connections, and has no room for more"
@@ -72,6 +81,10 @@ class Door:
             self.warn("clients", f"more than {self.limits.connections} connections")
             return
         self.visits[visit] = None
+        self.stranger(visit)
+
+    def stranger(self, visit: Visit | Arrival) -> None:
+        """One more. If too many have not shown who they are, the oldest of them has to go."""
         if len(self.strangers) >= self.limits.strangers:
             oldest = next(iter(self.strangers))
             del self.strangers[oldest]
@@ -79,7 +92,7 @@ class Door:
             self.warn("strangers", "too many connections have not shown who they are")
         self.strangers[visit] = None
 
-    def known(self, visit: Visit) -> None:
+    def known(self, visit: Visit | Arrival) -> None:
         self.strangers.pop(visit, None)
 
     def went(self, visit: Visit) -> None:
@@ -107,6 +120,8 @@ class Door:
     async def close(self) -> None:
         if self._listening:
             self._listening.close()
+        for arrival in [each for each in self.strangers if isinstance(each, Arrival)]:
+            arrival.turn_away("the port is closed")
         for visit in list(self.visits):
             visit.hang_up()
         with contextlib.suppress(TimeoutError):

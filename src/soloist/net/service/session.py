@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -48,6 +49,9 @@ class Session:
         self.server, self.node, self.key = server, server.node, key
         self.program, self.rights, self.limits = program, rights, limits
         self.requests = Requests(self)
+        self.instance = os.urandom(8)
+        self.turn = 0
+        """The latest connection of it that we know of."""
         self.stay: NodeSession | None = None
         """How long it is waited for; None: it ends with its connection."""
         if rights.session:
@@ -80,9 +84,9 @@ class Session:
             return
         self.ended = True
         self.server.forget(self)
-        self.requests.abandon(why)
         if self.visit:
-            self.visit.hang_up()
+            self.visit.cut()  # a client of this host finds that out before anybody else is let in
+        self.requests.abandon(why)
 
     def resume(self, live: tuple[int, ...]) -> tuple[int, ...]:
         """S5. What the client has no more is released; gives what is there."""
@@ -91,6 +95,12 @@ class Session:
             if number not in kept:
                 self.requests.release(number)
         return self.requests.live()
+
+    def remind(self) -> None:
+        """Say again what was lost: the client may not have been there to hear it."""
+        for number, hold in self.requests.holds.items():
+            if hold.why:
+                self.say(Lost(number, hold.why))
 
     def evict(self, why: str) -> None:
         """Ask the client to let go of everything."""

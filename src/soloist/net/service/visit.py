@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import logging
 import os
+import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from soloist.core import ProtocolError
+from soloist.core import ProtocolError, UsageError
 from soloist.net.link.connection import printable
 from soloist.net.link.wire import Frames, encode, frame
 from soloist.net.service.dialogue import (
@@ -141,9 +143,13 @@ class Visit(asyncio.Protocol):
         if hello.pulse:
             self._begin_pulse(hello, rights, proof)
             return
-        session, resumed = self.server.session(self, hello, rights)
+        try:
+            session, resumed = self.server.session(self, hello, rights)
+        except UsageError as error:  # it wants a lease that nobody can give it
+            self._refuse(str(error))
+            return
         if session is None:
-            self._refuse("that session belongs to another client")
+            self._refuse("that session belongs to another client, or goes on over a later connection")
             return
         self.session, self._next = session, self._asked
         lease = session.rights.session
@@ -158,8 +164,10 @@ class Visit(asyncio.Protocol):
                 resumed=resumed,
                 live=session.resume(hello.live) if resumed else (),
                 code=proof,
+                instance=session.instance,
             )
         )
+        session.remind()
 
     def _begin_pulse(self, hello: Hello, rights: Rights, proof: bytes) -> None:
         session = self.server.sessions.get(hello.session)
@@ -167,7 +175,16 @@ class Visit(asyncio.Protocol):
             self._refuse("there is no such session")
             return
         self.session, self.pulse, self._next = session, True, self._renewed
-        self._put(Welcome(VERSION, self.server.cluster, self.server.node.name, os.getpid(), code=proof))
+        self._put(
+            Welcome(
+                VERSION,
+                self.server.cluster,
+                self.server.node.name,
+                os.getpid(),
+                code=proof,
+                instance=session.instance,
+            )
+        )
 
     # What it says.
 
@@ -216,6 +233,16 @@ class Visit(asyncio.Protocol):
 
     def _drop(self, why: str) -> None:
         self.door.warn(self.program, why)
+        self.hang_up()
+
+    def cut(self) -> None:
+        """Now, and not once all is written: whoever asks at the other end is told so by the kernel."""
+        sock = self.transport.get_extra_info("socket")
+        with (
+            contextlib.suppress(OSError, AttributeError),
+            socket.socket(fileno=os.dup(sock.fileno())) as same,
+        ):
+            same.shutdown(socket.SHUT_RDWR)
         self.hang_up()
 
     def hang_up(self) -> None:

@@ -1,0 +1,295 @@
+"""While a client's hold is valid nobody else has a valid one: addresses that lead to several nodes, what comes late, nodes that end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from soloist.net import LockLost, MemoryHub, Node, NodeClosed, connect
+from soloist.net.client.greeting import Credentials, Greeting
+from soloist.net.link.security import address
+from soloist.net.link.wire import Frames
+from soloist.net.losses import LEASE_OVER
+from soloist.net.service.client_port import ClientPort
+from soloist.net.service.control import ControlServer
+from soloist.net.service.dialogue import Hello, decode_greeting
+from soloist.net.service.door import opened
+from soloist.testing import crash, eventually, memory_cluster, memory_nodes, ports
+from tests.net.client.test_session import LEASE, cut, served
+from tests.net.helpers import log_lines, run
+
+
+class Balancer:
+    """One address for several nodes, as a service of Kubernetes is: whoever calls may get any of them."""
+
+    def __init__(self, line: str, pulse: str) -> None:
+        self.line, self.pulse = line, pulse
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first = await reader.read(65536)
+        hello = decode_greeting(next(iter(Frames().feed(first))))
+        assert isinstance(hello, Hello)
+        where = address(self.pulse if hello.pulse else self.line)
+        there, on = await asyncio.open_connection(where.host, where.port)
+        on.write(first)
+        await asyncio.gather(_pass_on(reader, on), _pass_on(there, writer))
+
+    @classmethod
+    @asynccontextmanager
+    async def at(cls, where: str, line: str, pulse: str) -> AsyncIterator[Balancer]:
+        balancer, here = cls(line, pulse), address(where)
+        server = await asyncio.start_server(balancer.connected, here.host, here.port)
+        try:
+            yield balancer
+        finally:
+            server.close()
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(65536):
+            writer.write(data)
+    writer.close()
+
+
+def test_only_the_node_that_has_the_hold_can_renew_it() -> None:
+    """The connection of the loop comes to another node, that of the renewals to the one before, which knows the session, too."""
+
+    async def scenario() -> None:
+        with ports("s") as found:
+            async with (
+                served("a", "b") as (nodes, servers, (first, second)),
+                Balancer.at(found["s"], first, first) as balancer,
+                connect(f"soloist://{found['s']}") as client,
+            ):
+                await (await client.lock("x").acquire_or_raise(None)).release()
+                balancer.line = second
+                cut(client)
+                await eventually(lambda: client.node == "b", "it is at b")
+                asked = asyncio.create_task(client.lock("y", on_lost="flag").acquire_or_raise(None))
+                await eventually(lambda: any(each.holds for each in servers[1].sessions.values()))
+                async with nodes[1].lock("y", timeout=30):  # b has not heard of that client for a lease
+                    assert not asked.done() or asked.exception() or not asked.result().valid
+                asked.cancel()
+                balancer.pulse = second
+                async with client.lock("y", timeout=30) as hold:
+                    assert hold.valid
+
+    with log_lines():
+        run(scenario())
+
+
+def test_a_new_session_is_good_only_once_its_own_node_has_said_so() -> None:
+    async def scenario() -> None:
+        with ports("s") as found:
+            async with (
+                served("a", "b", lease=60) as (_, servers, (first, second)),
+                Balancer.at(found["s"], first, first) as balancer,
+                connect(f"soloist://{found['s']}") as client,
+            ):
+                hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+                assert client.contact.session.begun
+                servers[1].silent = True  # it acknowledges nothing
+                balancer.line = balancer.pulse = second
+                cut(client)
+                await eventually(lambda: client.node == "b", "it is at b")
+                assert not hold.valid
+                assert not client.contact.session.begun
+                servers[1].silent = False
+
+    with log_lines():
+        run(scenario())
+
+
+def test_a_hello_that_comes_late_takes_nothing_away() -> None:
+    async def scenario() -> None:
+        async with (
+            served("a", lease=60) as (_, (server,), (where,)),
+            connect(f"soloist://{where}") as client,
+            connect(f"soloist://{where}") as other,
+        ):
+            line = client.contact.line
+            cut(client)
+            await eventually(lambda: client.contact.line not in (None, line), "it is back")
+            hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+            late = Greeting(Credentials("late"), "there", client.contact.session.key, turn=1)
+            here = address(where)
+            reader, writer = await asyncio.open_connection(here.host, here.port)
+            writer.write(late.hello())
+            answer = next(iter(Frames().feed(await reader.read(65536))))
+            with pytest.raises(NodeClosed, match="over a later connection"):
+                late.heard(answer)
+            writer.close()
+            assert hold.valid
+            assert await other.lock("x").acquire(timeout=0.05) is None
+            assert any(each.holds for each in server.sessions.values())
+
+    with log_lines():
+        run(scenario())
+
+
+def test_a_loss_of_which_nobody_was_there_to_hear_is_told_again() -> None:
+    """Or it would believe that it holds what an operator has given to somebody else."""
+
+    async def scenario() -> None:
+        async with (
+            served("a", lease=60) as (nodes, (server,), (where,)),
+            connect(f"soloist://{where}") as client,
+        ):
+            hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+            (session,) = server.sessions.values()
+            visit, session.visit = session.visit, None  # cut, and neither has found out
+            nodes[0].lose("lock:x", hold.fence, "it was broken")
+            session.visit = visit
+            await asyncio.sleep(0)
+            assert hold.valid
+            cut(client)
+            await eventually(lambda: not hold.valid, "it hears of that when it is back")
+            assert "it was broken" in hold.why
+
+    with log_lines():
+        run(scenario())
+
+
+def test_what_is_lost_before_it_could_be_held_is_not_given_to_anybody(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with memory_cluster("a") as (node,):
+            server, left = ControlServer(node, "t", {}), 0.0
+            server.bounded, server.left = lambda: True, lambda: left  # type: ignore[method-assign]
+            await server.start(tmp_path / "s")
+            async with connect(f"unix:{tmp_path / 's'}") as client:
+                early = asyncio.create_task(client.lock("x").acquire_or_raise(None))
+                await eventually(lambda: client.desk.granted, "the node grants it")
+                (grant,) = client.desk.granted.values()
+                (session,) = server.sessions.values()
+                node.lose("lock:x", next(iter(session.requests.holds.values())).fence, LEASE_OVER)
+                await eventually(lambda: not grant.good, "it is lost")
+                left = 60.0
+                with pytest.raises(LockLost, match="before it could be held"):
+                    await early
+            await server.close()
+
+    with log_lines():
+        run(scenario())
+
+
+@pytest.mark.parametrize("leased", [True, False])
+def test_a_client_on_the_host_knows_that_its_node_has_hung_up_though_its_loop_has_not_turned(
+    tmp_path: Path, leased: bool
+) -> None:
+    """The node lets go at that moment. With a lease it may have acknowledged a renewal just before."""
+
+    async def scenario() -> None:
+        async with memory_cluster("a") as (node,):
+            server = ControlServer(node, "t", {})
+            server.bounded, server.left = lambda: leased, lambda: 60.0  # type: ignore[method-assign]
+            await server.start(tmp_path / "s")
+            async with connect(f"unix:{tmp_path / 's'}") as client:
+                hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+                (session,) = server.sessions.values()
+                assert hold.valid
+                session.end()
+                assert not node.lock("x").locked()
+                assert not hold.valid
+            await server.close()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_nor_does_it_matter_who_lets_it_go_first(tmp_path: Path) -> None:
+    """Whoever is let in by the end of a connection finds that its client knows."""
+
+    async def scenario() -> None:
+        found = []
+        async with memory_cluster("a") as (node,):
+            server = ControlServer(node, "t", {})
+            await server.start(tmp_path / "s")
+            async with connect(f"unix:{tmp_path / 's'}") as client:
+                hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+                (session,) = server.sessions.values()
+                released = session.requests.holds[next(iter(session.requests.holds))].release_now
+
+                def look() -> None:
+                    found.append(hold.valid)
+                    released()
+
+                next(iter(session.requests.holds.values())).release_now = look  # type: ignore[method-assign]
+                assert session.visit
+                session.visit.hang_up()
+                await eventually(lambda: found, "it is released")
+            await server.close()
+        assert found == [False]
+
+    with log_lines():
+        run(scenario())
+
+
+def test_a_node_that_is_told_to_hurry_waits_for_those_who_still_believe_that_they_hold_something() -> None:
+    """A second Ctrl-C: nobody gets time to finish, but a lock is not passed on while a client takes it for its own."""
+
+    async def scenario() -> None:
+        async with served("a") as (_, (server,), (where,)):
+            client = connect(f"soloist://{where}")
+            await client.start()
+            hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+            client.contact.closed = True  # what it hears changes nothing
+            cut(client)
+            hurried = asyncio.Event()
+            hurried.set()
+            await server.drain(1000, hurried)
+            assert not hold.valid
+            client.contact.closed = False
+            await client.close()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_after_a_kill_a_cluster_that_remembers_nothing_outwaits_the_clients_of_the_process_before() -> None:
+    """Without a lease, or with no vote file, nobody else would."""
+
+    async def scenario() -> None:
+        with ports("p") as found:
+            port = ClientPort(address(found["p"]), 2 * LEASE)
+            node = memory_nodes("a")[0]
+            server = ControlServer(await node.start(), "t", {})
+            server.enter_by(await opened(server, port))
+            client = connect(f"soloist://{found['p']}")
+            await client.start()
+            hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+            client.contact.closed = True  # it is cut off, and does not find out
+            cut(client)
+            server.silent = True
+            await crash(node)
+            again = memory_nodes("a")[0]
+            again.outlived_by_clients(port.terms.at_voter)
+            async with again:
+                assert "clients of the process before may hold locks" in again.trouble()
+                async with again.lock("x", timeout=30):
+                    assert not hold.valid
+            client.contact.closed = False
+            await client.close()
+            await server.close()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_where_nobody_was_before_nobody_is_waited_for(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        for outwaits in (False, True):
+            transport = MemoryHub().transport("a")
+            node = Node("a", {"a": ""}, lease=None, data_dir=tmp_path / "a", transport=transport)
+            node.outlived_by_clients(3600)
+            async with node:
+                assert node.beginning.open is not outwaits
+                assert (node.beginning.outwaits > time.monotonic()) is outwaits
+
+    run(scenario())

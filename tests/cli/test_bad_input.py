@@ -80,10 +80,14 @@ def test_nonsense_is_one_line(
     [
         (
             "simulate",
-            "NAME is missing: The algorithm (`soloist algorithms` lists them), or a file of yours: my_lock.py; "
+            "NAME is missing: the algorithm (`soloist algorithms` lists them), or a file of yours: my_lock.py; "
             "`soloist simulate --help` has examples",
         ),
-        ("node", "--name is missing: Which node to be; `soloist node --help` has examples"),
+        ("node", "--name is missing: which node to be; `soloist node --help` has examples"),
+        ("simulate central --node 3", "unknown option --node; did you mean --nodes"),
+        ("check -x", "unknown option -x; `soloist check --help` lists all"),
+        ("--versoin", "unknown option --versoin; did you mean --version?"),
+        ("simulate central --nodes", "--nodes needs a value; `soloist simulate --help` has examples"),
         ("simulate central --nodes two", "--nodes should be a whole number, not 'two'"),
         ("check central --seconds soon", "--seconds should be a number, not 'soon'"),
         ("exercise three", "NUMBER should be a whole number, not 'three'"),

@@ -63,13 +63,15 @@ def grade(
         soloist grade hand-ins --checks my-checks --csv marks.csv --jobs 0
     """
     settings = Settings(seconds, memory, page is not None)
+    if not path.exists():
+        raise UsageError(f"cannot read {path}: there is no such file or directory")
     if path.is_dir():
         lines = _graded(path, exercise, checks, settings, jobs, page)
         print_json(lines) if json else write_text(csv or STANDARD_OUTPUT[0], table(lines), "table")
         return
     if csv:
         raise UsageError(f"--csv is for a folder of hand-ins, and {path} is none")
-    verdict = grade_one(path, wanted(exercise or number_of(path), checks), settings)
+    verdict = grade_one(path, wanted(number_of(path) if exercise is None else exercise, checks), settings)
     if page:
         write_text(page, html(verdict), "page")
     print_json({**msgspec.to_builtins(_brief(verdict)), "verdict": verdict.verdict}) if json else print(

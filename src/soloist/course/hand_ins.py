@@ -61,14 +61,16 @@ def grade_all(
     """A line for each hand-in, in the order of their names, as soon as it and those before it are graded."""
     stop = threading.Event()
     known = lru_cache(lambda which: wanted(which, checks))
-    if checks:
-        known(number or 1)  # a wrong folder is said once, not for each hand-in
+    if checks or number is not None:
+        known(1 if number is None else number)  # what is wrong with these is said once, not for each hand-in
 
     def line(path: Path) -> Line:
         name = path.relative_to(folder).as_posix()
         which = None
         try:
-            which = number or number_of(path)
+            which = number_of(path) if number is None else number
+            if not path.resolve().is_relative_to(folder.resolve()):
+                raise UsageError(f"{name} is a link that leads out of the folder; a hand-in is a file")
             verdict = grade(path, known(which), settings, name=name, stopped=stop.is_set)
         except SoloistError as error:
             return Line(name, which, NOT_GRADED, said=str(error))

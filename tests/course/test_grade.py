@@ -346,7 +346,9 @@ def test_an_exercise_that_there_is_not_is_said_once(
         assert main(["grade", str(path), "--exercise", number]) == 2
         said = capsys.readouterr()
         assert said.out == ""
-        assert said.err == f"soloist: there are exercises 1 to 10, not {number}; `soloist exercise` lists them\n"
+        assert (
+            said.err == f"soloist: there are exercises 1 to 10, not {number}; `soloist exercise` lists them\n"
+        )
 
 
 def test_a_folder_without_hand_ins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,7 +138,9 @@ def _named(text: str, found: Callable[[str], Card]) -> Card:
         return found(text)
     except UsageError:
         if text not in taken() and isfile(file := f"{text.replace('-', '_')}.py"):
-            raise UsageError(f"{text} is no algorithm that is known; to have the file here, write {file}") from None
+            raise UsageError(
+                f"{text} is no algorithm that is known; to have the file here, write {file}"
+            ) from None
         raise
 
 

@@ -32,7 +32,11 @@ def _no_such_option(name: str, context: Any) -> str:
     """With the nearest that there are."""
     from difflib import get_close_matches
 
-    known = [each for parameter in context.command.get_params(context) for each in parameter.opts] if context else []
+    known = (
+        [each for parameter in context.command.get_params(context) for each in parameter.opts]
+        if context
+        else []
+    )
     near = get_close_matches(name, [each for each in known if each.startswith("--")], cutoff=0.6)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     listed = f"; `{context.command_path} --help` lists all" if context and not near else ""

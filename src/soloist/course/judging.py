@@ -110,7 +110,10 @@ class Judging:
         except UsageError as error:
             raise Wrong("error", str(error).removeprefix(f"{brief.name}: ")) from None
         if theirs := next((kind for kind in card.process.__mro__ if not _is_own_work(kind)), None):
-            raise Wrong("borrowed", f"{card.process.__name__} is {theirs.__module__}.{theirs.__name__}, or made from it; {ALONE}")
+            raise Wrong(
+                "borrowed",
+                f"{card.process.__name__} is {theirs.__module__}.{theirs.__name__}, or made from it; {ALONE}",
+            )
         if wrong := mistakes(card):
             first, *rest = (f"line {each.line}: {each.text}" for each in wrong)
             raise Wrong("mistake", first, *rest)

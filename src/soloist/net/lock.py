@@ -47,7 +47,8 @@ class Lock(Shown):
     """A lock by name. It may be shared by many tasks; each grant is a `Hold` of its own."""
 
     _shown = (
-        "acquire", "lock_delay", "locked", "max_hold", "name", "note", "on_holder_loss", "on_lost", "release", "timeout",
+        "acquire", "acquire_or_raise", "lock_delay", "locked", "max_hold", "name", "note", "on_holder_loss", "on_lost",
+        "release", "timeout",
     )  # fmt: skip
     kind = "lock"
     permits = 1

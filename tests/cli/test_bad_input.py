@@ -136,6 +136,7 @@ def test_what_is_wrong_is_named(line: str, complaint: str, capsys: pytest.Captur
     [
         ("'two' is not a valid integer.", "--nodes should be a whole number, not 'two'"),
         ("too dear", "too dear"),
+        ("Path 'a.toml' is not readable.", "cannot read a.toml: permission denied"),
     ],
 )
 def test_a_parser_without_pydantic_is_understood(message: str, words: str) -> None:

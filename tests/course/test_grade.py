@@ -75,6 +75,20 @@ UNHAPPY: dict[str, tuple[str, str, str, str, str]] = {
         "outside",
         "line 5: reads a file",
     ),
+    "kills from a thread": (
+        "import os, threading\nthreading.Thread(target=os.kill, args=(os.getppid(), 9)).start()\n",
+        "",
+        "failed",
+        "outside",
+        "a thread of it: sends a signal (os.kill)",
+    ),
+    "kills by way of C": (
+        "import ctypes, os\nctypes.CDLL(None).kill(os.getppid(), 9)\n",
+        "",
+        "failed",
+        "outside",
+        "line 5: calls a function of C",
+    ),
     "swallows that": (
         "try:\n    open('x', 'w')\nexcept Exception:\n    pass\n",
         "",
@@ -349,6 +363,31 @@ def test_an_exercise_that_there_is_not_is_said_once(
         assert (
             said.err == f"soloist: there are exercises 1 to 10, not {number}; `soloist exercise` lists them\n"
         )
+
+
+def test_a_table_has_what_is_graded_before_all_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody stops it, or the machine does: what was done is not lost."""
+    for number in (1, 2):
+        (tmp_path / f"exercise{number}.py").write_text(solution(number))
+    marks = tmp_path / "marks.csv"
+    seen: list[int] = []
+
+    def look(path: Path, *_: object, **__: object) -> object:
+        seen.append(len(marks.read_text().splitlines()) if marks.exists() else 0)
+        return grade(path, exercise(1))
+
+    monkeypatch.setattr("soloist.course.hand_ins.grade", look)
+    assert main(["grade", str(tmp_path), "--csv", str(marks)]) == 0
+    assert seen[0] == 1, "the table is there before anything is graded"
+    assert len(marks.read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("line", ["--jobs -1", "--exercise 11", "--checks none"])
+def test_a_call_that_is_wrong_leaves_an_old_table_alone(line: str, tmp_path: Path) -> None:
+    (tmp_path / "exercise1.py").write_text(solution(1))
+    (marks := tmp_path / "marks.csv").write_text("old")
+    assert main(["grade", str(tmp_path), "--csv", str(marks), *line.split()]) == 2
+    assert marks.read_text() == "old"
 
 
 def test_a_folder_without_hand_ins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

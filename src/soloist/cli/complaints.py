@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+UNREADABLE = re.compile(r"path ('.*') is not readable", re.IGNORECASE)
 EXTRA = re.compile(r"unexpected extra arguments? ?(?:\(s\))? ?\((.*)\)", re.IGNORECASE)
 
 
@@ -23,6 +24,8 @@ def in_words(error: Any) -> str:
         return f"{error.option_name} needs a value; {helped}"
     if parameter is not None and (wanted := _wanted(error.message)):
         return f"{_name(parameter)} should be {wanted}, not {_given(error)}"
+    if found := UNREADABLE.search(said):
+        return f"cannot read {found[1][1:-1]}: permission denied"
     if found := EXTRA.search(said):
         return f"one word too many: {found[1]}; {helped}"
     return said

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
+from typing import TextIO
 
 import msgspec
 
@@ -58,7 +58,10 @@ def grade_all(
     jobs: int = 1,
     keep: Callable[[Path, Verdict], None] = lambda path, verdict: None,
 ) -> Iterator[Line]:
-    """A line for each hand-in, in the order of their names, as soon as it and those before it are graded."""
+    """A line for each hand-in, in the order of their names, as soon as it and those before it are graded.
+
+    What is wrong with the call itself is said before anything is graded.
+    """
     stop = threading.Event()
     known = lru_cache(lambda which: wanted(which, checks))
     if checks or number is not None:
@@ -87,23 +90,33 @@ def grade_all(
         )
 
     paths = hand_ins(folder)
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            yield from pool.map(line, paths)
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+
+    def graded() -> Iterator[Line]:
+        with ThreadPoolExecutor(jobs) as pool:
+            try:
+                yield from pool.map(line, paths)
+            except BaseException:
+                stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    return graded()
 
 
-def table(lines: list[Line]) -> str:
-    """As CSV, for a spreadsheet: no cell of it is a formula, whatever a hand-in is called."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(Line.__struct_fields__)
-    for line in lines:
-        writer.writerow([_plain(value) for value in msgspec.structs.astuple(line)])
-    return sink.getvalue()
+class Table:
+    """CSV, for a spreadsheet: no cell of it is a formula, whatever a hand-in is called. What is graded is in it at once."""
+
+    def __init__(self, sink: TextIO) -> None:
+        self.sink = sink
+        self.writer = csv.writer(sink, lineterminator="\n")
+        self._write(Line.__struct_fields__)
+
+    def add(self, line: Line) -> None:
+        self._write([_plain(value) for value in msgspec.structs.astuple(line)])
+
+    def _write(self, cells: Sequence[object]) -> None:
+        self.writer.writerow(cells)
+        self.sink.flush()
 
 
 def _plain(value: object) -> object:

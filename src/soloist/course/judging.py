@@ -151,6 +151,7 @@ class Judging:
             properties=each.properties,
             limits=Limits(states=STATES, seconds=self.brief.seconds, memory=self.brief.memory),
             endless_states=STATES,
+            jobs=1,  # this process has limits; others would have the same once more
         )
         if report.verdict == "holds":
             return Judged("", PASSED)

@@ -153,6 +153,21 @@ def find_exported(app: Any, env: Any, node: Any, content: Any) -> Any:
     return env.get_domain("py").resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, content)
 
 
+def show_users_what_is_theirs(
+    app: Any, what: str, name: str, obj: Any, skip: bool, options: Any
+) -> bool | None:
+    """Of a class that says what is for users, that and no more, wherever it inherits it; of others, what they define."""
+    from soloist.net.shown import shown
+
+    place = app.env.temp_data.get("autodoc:module"), app.env.temp_data.get("autodoc:class")
+    kind = getattr(import_module(place[0]), place[1], None) if all(place) else None
+    if what not in ("class", "exception") or not isinstance(kind, type) or name == "__init__":
+        return None
+    if theirs := shown(kind):
+        return skip or name not in theirs
+    return None if name in vars(kind) or name in vars(kind).get("__annotations__", {}) else True
+
+
 def setup(app: Any) -> None:
     # Before the files to download are collected, which is at 500.
     app.connect("doctree-read", keep_links_to_runs, priority=400)
@@ -160,3 +175,4 @@ def setup(app: Any) -> None:
     app.connect("missing-reference", find_exported)
     app.connect("build-finished", copy_runs)
     app.connect("autodoc-process-docstring", rewrite_docstring)
+    app.connect("autodoc-skip-member", show_users_what_is_theirs)

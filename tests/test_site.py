@@ -17,6 +17,7 @@ from docstrings import in_rst  # type: ignore[import-not-found]  # a script in d
 from sphinx.util.inventory import InventoryFile
 
 import soloist
+from soloist.net.shown import shown
 from tests.pages import DOCS
 
 PUBLIC = [
@@ -165,6 +166,24 @@ def test_every_public_method_says_what_it_does(package: str) -> None:
         and not inspect.getdoc(found)
     ]
     assert silent == []
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in vars(soloist.net).values() if inspect.isclass(kind) and shown(kind)]
+)
+def test_a_class_has_on_its_page_what_is_for_users_and_no_more(kind: type, site: Path) -> None:
+    with (site / "objects.inv").open("rb") as file:
+        known = InventoryFile.load(file, "", lambda base, path: path)
+    prefix = f"soloist.net.{kind.__name__}."
+    there = {
+        name.removeprefix(prefix) for found in known.values() for name in found if name.startswith(prefix)
+    }
+    methods = {
+        name
+        for name in shown(kind)
+        if callable(getattr(kind, name, None)) or isinstance(getattr(kind, name, None), property)
+    }
+    assert methods <= there <= shown(kind) | {"__init__"}
 
 
 def test_the_names_of_the_package_are_those_of_its_locks() -> None:

@@ -80,10 +80,14 @@ def test_nonsense_is_one_line(
     [
         (
             "simulate",
-            "NAME is missing: The algorithm (`soloist algorithms` lists them), or a file of yours: my_lock.py; "
+            "NAME is missing: the algorithm (`soloist algorithms` lists them), or a file of yours: my_lock.py; "
             "`soloist simulate --help` has examples",
         ),
-        ("node", "--name is missing: Which node to be; `soloist node --help` has examples"),
+        ("node", "--name is missing: which node to be; `soloist node --help` has examples"),
+        ("simulate central --node 3", "unknown option --node; did you mean --nodes"),
+        ("check -x", "unknown option -x; `soloist check --help` lists all"),
+        ("--versoin", "unknown option --versoin; did you mean --version?"),
+        ("simulate central --nodes", "--nodes needs a value; `soloist simulate --help` has examples"),
         ("simulate central --nodes two", "--nodes should be a whole number, not 'two'"),
         ("check central --seconds soon", "--seconds should be a number, not 'soon'"),
         ("exercise three", "NUMBER should be a whole number, not 'three'"),
@@ -132,6 +136,7 @@ def test_what_is_wrong_is_named(line: str, complaint: str, capsys: pytest.Captur
     [
         ("'two' is not a valid integer.", "--nodes should be a whole number, not 'two'"),
         ("too dear", "too dear"),
+        ("Path 'a.toml' is not readable.", "cannot read a.toml: permission denied"),
     ],
 )
 def test_a_parser_without_pydantic_is_understood(message: str, words: str) -> None:

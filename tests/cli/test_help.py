@@ -67,13 +67,28 @@ def test_a_group_without_a_command_is_helped(group: str, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize(
     ("line", "complaint"),
-    [("chekc", "unknown command 'chekc'; did you mean check?"), ("bench lokcs", "did you mean locks")],
+    [
+        ("chekc", "unknown command 'chekc'; did you mean check?"),
+        ("bench lokcs", "did you mean locks"),
+        ("hlep", "did you mean help"),
+        ("help chekc", "did you mean check?"),
+    ],
 )
 def test_an_unknown_command_is_answered_with_the_nearest(
     line: str, complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(line.split()) == 2
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", ["", "check", "history check"])
+def test_help_is_a_word_too(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for words in (["help", *line.split()], [*line.split(), "--help"]):
+        assert main(words) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert f"Usage: soloist {line}" in said[0]
 
 
 COMPLETE = """

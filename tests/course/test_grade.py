@@ -16,6 +16,7 @@ from soloist.core import SoloistError, UsageError
 from soloist.course import grade as grading
 from soloist.course.exercise import exercise, start
 from soloist.course.grade import Settings, grade
+from soloist.course.hand_ins import grade_all
 from tests.course.wrong import solution
 
 STEP = "    def acquire(self) -> None:\n"
@@ -67,6 +68,27 @@ UNHAPPY: dict[str, tuple[str, str, str, str, str]] = {
         "starts another program",
     ),
     "writes a file": ("open('x', 'w')\n", "", "failed", "outside", "writes a file"),
+    "reads a file": (
+        "from pathlib import Path\nPath(__file__).read_text()\n",
+        "",
+        "failed",
+        "outside",
+        "line 5: reads a file",
+    ),
+    "kills from a thread": (
+        "import os, threading\nthreading.Thread(target=os.kill, args=(os.getppid(), 9)).start()\n",
+        "",
+        "failed",
+        "outside",
+        "a thread of it: sends a signal (os.kill)",
+    ),
+    "kills by way of C": (
+        "import ctypes, os\nctypes.CDLL(None).kill(os.getppid(), 9)\n",
+        "",
+        "failed",
+        "outside",
+        "line 5: calls a function of C",
+    ),
     "swallows that": (
         "try:\n    open('x', 'w')\nexcept Exception:\n    pass\n",
         "",
@@ -105,6 +127,26 @@ UNHAPPY: dict[str, tuple[str, str, str, str, str]] = {
         "write the algorithm yourself",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import importlib\nCARD = importlib.import_module('soloist.algorithms.token_ring').CARD\n",
+        "import sys, soloist.core\nCARD = sys.modules['soloist.algorithms'].CATALOGUE['token-ring']\n",
+    ],
+)
+def test_what_is_taken_by_another_way_is_borrowed_too(text: str, tmp_path: Path) -> None:
+    (tmp_path / "exercise1.py").write_text(text)
+    verdict, property, words = said(tmp_path / "exercise1.py")
+    assert (verdict, property) == ("failed", "borrowed")
+    assert "write the algorithm yourself" in words
+
+
+def test_what_python_reads_is_not_the_hand_ins_doing(tmp_path: Path) -> None:
+    """Modules, and the line that a warning shows."""
+    lines = "import random, warnings, xml.dom.minidom\nwarnings.warn('look', stacklevel=2)\n"
+    assert said(hand_in(tmp_path, lines))[0] == "passed"
 
 
 @pytest.mark.parametrize("name", UNHAPPY)
@@ -161,7 +203,8 @@ def test_what_is_no_hand_in_is_one_line(tmp_path: Path, capsys: pytest.CaptureFi
         ("exercise2.py", "more than 1000000 bytes"),
         ("other.py", "call it exercise3.py, or add --exercise 3"),
         ("exercise99.py", "there are exercises 1 to 10, not 99"),
-        ("exercise4.py", "No such file"),
+        ("exercise4.py", "there is no such file"),
+        ("hand-inz", "there is no such file or directory"),
     ):
         assert main(["grade", str(tmp_path / name)]) == 2
         err = capsys.readouterr().err
@@ -294,6 +337,57 @@ def test_a_folder_becomes_a_table(tmp_path: Path) -> None:
         "ada_exercise1.html",
         "grace_exercise2.html",
     ]
+
+
+def test_a_link_to_somebody_elses_file_is_no_hand_in(tmp_path: Path) -> None:
+    (tmp_path / "solution.py").write_text(solution(1))
+    (folder := tmp_path / "hand-ins").mkdir()
+    (folder / "exercise1.py").symlink_to(tmp_path / "solution.py")
+    (line,) = grade_all(folder)
+    assert (line.verdict, line.said) == (
+        "not graded",
+        "exercise1.py is a link that leads out of the folder; a hand-in is a file",
+    )
+
+
+@pytest.mark.parametrize("number", ["0", "11"])
+def test_an_exercise_that_there_is_not_is_said_once(
+    number: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("exercise1.py", "exercise2.py"):
+        (tmp_path / name).write_text(start(1))
+    for path in (tmp_path, tmp_path / "exercise1.py"):
+        assert main(["grade", str(path), "--exercise", number]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert (
+            said.err == f"soloist: there are exercises 1 to 10, not {number}; `soloist exercise` lists them\n"
+        )
+
+
+def test_a_table_has_what_is_graded_before_all_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody stops it, or the machine does: what was done is not lost."""
+    for number in (1, 2):
+        (tmp_path / f"exercise{number}.py").write_text(solution(number))
+    marks = tmp_path / "marks.csv"
+    seen: list[int] = []
+
+    def look(path: Path, *_: object, **__: object) -> object:
+        seen.append(len(marks.read_text().splitlines()) if marks.exists() else 0)
+        return grade(path, exercise(1))
+
+    monkeypatch.setattr("soloist.course.hand_ins.grade", look)
+    assert main(["grade", str(tmp_path), "--csv", str(marks)]) == 0
+    assert seen[0] == 1, "the table is there before anything is graded"
+    assert len(marks.read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("line", ["--jobs -1", "--exercise 11", "--checks none"])
+def test_a_call_that_is_wrong_leaves_an_old_table_alone(line: str, tmp_path: Path) -> None:
+    (tmp_path / "exercise1.py").write_text(solution(1))
+    (marks := tmp_path / "marks.csv").write_text("old")
+    assert main(["grade", str(tmp_path), "--csv", str(marks), *line.split()]) == 2
+    assert marks.read_text() == "old"
 
 
 def test_a_folder_without_hand_ins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

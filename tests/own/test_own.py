@@ -227,7 +227,7 @@ BAD: dict[str, tuple[str, str]] = {
     "an import": ("import nosuchmodule\n", "what is installed"),
     "exit": ("import sys\nsys.exit(3)\n", "ends the program while it is loaded"),
     "no card": ("x = 1\n", "has no CARD"),
-    "another card": ("CARD = 3\n", "is a int, not a card"),
+    "another card": ("CARD = 3\n", "is of type int, not a card"),
 }
 
 
@@ -245,6 +245,8 @@ def test_a_bad_file_is_one_line(name: str, tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("my-lock", "my-lock is no algorithm that is known; to have the file here, write my_lock.py"),
+        ("my_lock", "my_lock is no algorithm that is known; to have the file here, write my_lock.py"),
         ("none.py", "cannot read none.py: No such file or directory"),
         ("nosuchmodule:CARD", "the module nosuchmodule cannot be loaded"),
         ("a b:CARD", "should read path.py:CARD or package.module:CARD"),
@@ -256,6 +258,8 @@ def test_what_is_no_file_is_one_line(
     text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    new("my-lock", tmp_path)
+    monkeypatch.setattr(_own, "loaded", {})
     assert main(["check", text]) == 2
     assert said in capsys.readouterr().err
 

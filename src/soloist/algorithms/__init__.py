@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from importlib import import_module
+from os.path import isfile
 
 from soloist.algorithms import _own
 from soloist.algorithms._card import Card, Formula, Option, Size, choice, number
@@ -118,17 +119,29 @@ def find_any(name: str) -> Card:
 
 def load(text: str) -> Card:
     """The card, for locks, of what a user names: an algorithm, or a file or module of their own, such as `my_lock.py`."""
-    return _own.from_place(text, taken()) if is_own(text) else find(text)
+    return _own.from_place(text, taken()) if is_own(text) else _named(text, find)
 
 
 def load_any(text: str) -> Card:
     """The same of any algorithm."""
-    return _own.from_place(text, taken()) if is_own(text) else find_any(text)
+    return _own.from_place(text, taken()) if is_own(text) else _named(text, find_any)
 
 
 def taken() -> tuple[str, ...]:
     """The names that cards of others must not have."""
     return (*CATALOGUE, *RECOVERY, *VARIANTS)
+
+
+def _named(text: str, found: Callable[[str], Card]) -> Card:
+    """By its name; who means a file of theirs, and leaves out its ending, is told so."""
+    try:
+        return found(text)
+    except UsageError:
+        if text not in taken() and isfile(file := f"{text.replace('-', '_')}.py"):
+            raise UsageError(
+                f"{text} is no algorithm that is known; to have the file here, write {file}"
+            ) from None
+        raise
 
 
 def _others(name: str, known: Iterable[str]) -> Card:

@@ -62,7 +62,7 @@ def checked(card: object, place: str, taken: Collection[str]) -> Card:
     """A card, if it is one."""
     if not isinstance(card, Card):
         raise UsageError(
-            f"{place} is a {type(card).__name__}, not a card; an algorithm ends with `CARD = Card(…)`"
+            f"{place} is of type {type(card).__name__}, not a card; an algorithm ends with `CARD = Card(…)`"
         )
     if not NAME.fullmatch(str(card.name)):
         raise UsageError(

@@ -216,7 +216,7 @@ def last(walk: Walk) -> str:
 
 def why_waiting(walk: Walk) -> list[str]:
     """For each waiting site, its variables: what it waits for can be read from them."""
-    return [f"site {i} waits with {_variables(walk.processes[i])}" for i in walk.waiting]
+    return [f"site {i} waits{_variables(walk.processes[i])}" for i in walk.waiting]
 
 
 def under_way(walk: Walk) -> list[str]:
@@ -230,4 +230,5 @@ def under_way(walk: Walk) -> list[str]:
 
 def _variables(process: Process) -> str:
     fields = process.fields()
-    return ", ".join(f"{name}={value}" for name, value in fields.items()) or "no variables"
+    shown = ", ".join(f"{name}={value}" for name, value in fields.items())
+    return f" with {shown}" if shown else ""

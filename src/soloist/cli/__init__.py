@@ -139,7 +139,9 @@ def explain(error: Exception) -> int | None:
 
 
 def completed(arguments: list[str]) -> list[str]:
-    """With the values that were left out."""
+    """With the values that were left out; `help check` is `check --help`."""
+    if arguments[:1] == ["help"]:
+        return [*arguments[1:], "--help"]
     if arguments[:1] != ["watch"]:
         return arguments
     found = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+UNREADABLE = re.compile(r"path ('.*') is not readable", re.IGNORECASE)
 EXTRA = re.compile(r"unexpected extra arguments? ?(?:\(s\))? ?\((.*)\)", re.IGNORECASE)
 
 
@@ -15,12 +16,34 @@ def in_words(error: Any) -> str:
     helped = f"`{context.command_path} --help` has examples" if context else "--help has examples"
     if type(error).__name__ == "MissingParameter" and parameter is not None:
         meaning = re.split(r"\. |\.$|;", parameter.help or "")[0]
-        return f"{_name(parameter)} is missing{f': {meaning}' if meaning else ''}; {helped}"
+        meaning = f": {meaning[:1].lower()}{meaning[1:]}" if meaning else ""
+        return f"{_name(parameter)} is missing{meaning}; {helped}"
+    if type(error).__name__ == "NoSuchOption":
+        return _no_such_option(error.option_name, context)
+    if type(error).__name__ == "BadOptionUsage" and "requires" in said:
+        return f"{error.option_name} needs a value; {helped}"
     if parameter is not None and (wanted := _wanted(error.message)):
         return f"{_name(parameter)} should be {wanted}, not {_given(error)}"
+    if found := UNREADABLE.search(said):
+        return f"cannot read {found[1][1:-1]}: permission denied"
     if found := EXTRA.search(said):
         return f"one word too many: {found[1]}; {helped}"
     return said
+
+
+def _no_such_option(name: str, context: Any) -> str:
+    """With the nearest that there are."""
+    from difflib import get_close_matches
+
+    known = (
+        [each for parameter in context.command.get_params(context) for each in parameter.opts]
+        if context
+        else []
+    )
+    near = get_close_matches(name, [each for each in known if each.startswith("--")], cutoff=0.6)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    listed = f"; `{context.command_path} --help` lists all" if context and not near else ""
+    return f"unknown option {name}{hint}{listed}"
 
 
 def _name(parameter: Any) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import msgspec
 import typer
@@ -16,7 +18,7 @@ from soloist.core import UsageError
 from soloist.course.exercise import number_of
 from soloist.course.grade import Settings
 from soloist.course.grade import grade as grade_one
-from soloist.course.hand_ins import Line, grade_all, table, wanted
+from soloist.course.hand_ins import Line, Table, grade_all, wanted
 from soloist.course.verdict import Verdict, html, text
 
 
@@ -63,13 +65,23 @@ def grade(
         soloist grade hand-ins --checks my-checks --csv marks.csv --jobs 0
     """
     settings = Settings(seconds, memory, page is not None)
+    if not path.exists():
+        raise UsageError(f"cannot read {path}: there is no such file or directory")
     if path.is_dir():
         lines = _graded(path, exercise, checks, settings, jobs, page)
-        print_json(lines) if json else write_text(csv or STANDARD_OUTPUT[0], table(lines), "table")
+        if json:
+            print_json(list(lines))
+            return
+        with _opened(csv) as sink:
+            rows = Table(sink)
+            for line in lines:
+                rows.add(line)
+                if csv and sys.stderr.isatty():
+                    print(f"{line.hand_in}: {line.verdict}", file=sys.stderr)
         return
     if csv:
         raise UsageError(f"--csv is for a folder of hand-ins, and {path} is none")
-    verdict = grade_one(path, wanted(exercise or number_of(path), checks), settings)
+    verdict = grade_one(path, wanted(number_of(path) if exercise is None else exercise, checks), settings)
     if page:
         write_text(page, html(verdict), "page")
     print_json({**msgspec.to_builtins(_brief(verdict)), "verdict": verdict.verdict}) if json else print(
@@ -80,7 +92,7 @@ def grade(
 
 def _graded(
     folder: Path, exercise: int | None, checks: Path | None, settings: Settings, jobs: int, pages: Path | None
-) -> list[Line]:
+) -> Iterator[Line]:
     if jobs < 0:
         raise UsageError(f"jobs must be at least 0 (one per core), not {jobs}")
 
@@ -94,12 +106,21 @@ def _graded(
             pages.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"cannot write pages to {pages}: {error.strerror}") from None
-    lines = []
-    for line in grade_all(folder, exercise, checks, settings, jobs or os.cpu_count() or 1, keep):
-        lines.append(line)
-        if sys.stderr.isatty():
-            print(f"{line.hand_in}: {line.verdict}", file=sys.stderr)
-    return lines
+    return grade_all(folder, exercise, checks, settings, jobs or os.cpu_count() or 1, keep)
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[TextIO]:
+    """A file for the table, before anything is graded for it; or standard output."""
+    if path is None or path in STANDARD_OUTPUT:
+        yield sys.stdout
+        return
+    try:
+        file = path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write the table to {path}: {error.strerror}") from None
+    with file:
+        yield file
 
 
 def _brief(verdict: Verdict) -> Verdict:

@@ -56,7 +56,7 @@ class Group(TyperGroup):
         if args[0] not in self.list_commands(ctx) and not ctx.resilient_parsing:
             from soloist.core import unknown  # not before somebody erred: a list of commands needs no core
 
-            raise unknown("command", args[0], self.list_commands(ctx))
+            raise unknown("command", args[0], [*self.list_commands(ctx), *([] if ctx.parent else ["help"])])
         return super().resolve_command(ctx, args)
 
 

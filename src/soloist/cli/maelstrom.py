@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from soloist.algorithms import find
+from soloist.algorithms import load
 from soloist.cli import arguments as arg
 from soloist.core import UsageError
 from soloist.net.maelstrom.loop import serve
 
 
 def maelstrom(
-    name: Annotated[str, typer.Argument(help="The algorithm; `soloist algorithms` lists them.")],
+    name: Annotated[str, typer.Argument(help="The algorithm, or a file of yours: my_lock.py.")],
     k: arg.K = 1,
 ) -> None:
     """Be a node of Maelstrom's: messages are JSON lines on standard input and output.
@@ -27,8 +27,10 @@ def maelstrom(
         soloist maelstrom naimi-trehel
 
         soloist maelstrom raymond-k --k 2
+
+        soloist maelstrom my_lock.py
     """
-    card = find(name)
+    card = load(name)
     if k < 1 or (card.capacity == "1" and k != 1):
         raise UsageError(f"k must be {'1 for ' + name if card.capacity == '1' else 'at least 1'}, not {k}")
     serve(card, k)

@@ -112,6 +112,8 @@ def join(
 
     path = read_path(config)
     newcomer: dict[str, Any] = {"join": _seeds(join) or _everybody(path, name)}
+    if not (address or listen) and name not in load(path).members:
+        raise UsageError(f"{path} does not name {name}; say where others find it: --address HOST:PORT")
     newcomer |= {"address": address or listen} if address or listen else {}
     newcomer |= {"listen": listen} if listen else {}
     found = load(path, {name: newcomer})

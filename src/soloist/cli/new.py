@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -27,4 +28,4 @@ def new(
     print(f"  soloist check {file} --nodes 3 --rounds 1")
     print(f"  soloist simulate {file} --nodes 10")
     print(f"  soloist watch {file} --html run.html")
-    print(f"  pytest {test}")
+    print(f"  pytest {test}{'' if find_spec('pytest') else '      # needs pip install pytest'}")

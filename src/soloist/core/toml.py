@@ -80,9 +80,9 @@ def in_plain_words(message: str, value: Any) -> str:
         return "is empty"
     if wrong := re.fullmatch(r"Expected `([^`]+)`(?:, got `(\w+)`| >= (\S+))", message):
         expected, got, least = wrong.groups()
-        kinds = " or ".join(KINDS.get(kind, kind) for kind in expected.split(" | ") if kind != "null")
         if least:
-            return f"should be {kinds} from {least}, not {value!r}"
+            return f"should be at least {least}, not {value!r}"
+        kinds = " or ".join(KINDS.get(kind, kind) for kind in expected.split(" | ") if kind != "null")
         return f"should be {kinds}, not {KINDS.get(got, 'a date or time')}"
     return message
 
@@ -91,8 +91,8 @@ def _place_first(message: str) -> str:
     """Say where first, as compilers do."""
     if found := re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL):
         what, line, column = found.groups()
-        return f":{line}:{column}: {what}"
-    return f": {message}"
+        return f":{line}:{column}: this is no TOML: {what[:1].lower()}{what[1:]}"
+    return f": this is no TOML: {message[:1].lower()}{message[1:]}"
 
 
 def line_of(text: str, keys: Keys) -> int | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
+from typing import TextIO
 
 import msgspec
 
@@ -58,17 +58,22 @@ def grade_all(
     jobs: int = 1,
     keep: Callable[[Path, Verdict], None] = lambda path, verdict: None,
 ) -> Iterator[Line]:
-    """A line for each hand-in, in the order of their names, as soon as it and those before it are graded."""
+    """A line for each hand-in, in the order of their names, as soon as it and those before it are graded.
+
+    What is wrong with the call itself is said before anything is graded.
+    """
     stop = threading.Event()
     known = lru_cache(lambda which: wanted(which, checks))
-    if checks:
-        known(number or 1)  # a wrong folder is said once, not for each hand-in
+    if checks or number is not None:
+        known(1 if number is None else number)  # what is wrong with these is said once, not for each hand-in
 
     def line(path: Path) -> Line:
         name = path.relative_to(folder).as_posix()
         which = None
         try:
-            which = number or number_of(path)
+            which = number_of(path) if number is None else number
+            if not path.resolve().is_relative_to(folder.resolve()):
+                raise UsageError(f"{name} is a link that leads out of the folder; a hand-in is a file")
             verdict = grade(path, known(which), settings, name=name, stopped=stop.is_set)
         except SoloistError as error:
             return Line(name, which, NOT_GRADED, said=str(error))
@@ -85,23 +90,33 @@ def grade_all(
         )
 
     paths = hand_ins(folder)
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            yield from pool.map(line, paths)
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+
+    def graded() -> Iterator[Line]:
+        with ThreadPoolExecutor(jobs) as pool:
+            try:
+                yield from pool.map(line, paths)
+            except BaseException:
+                stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    return graded()
 
 
-def table(lines: list[Line]) -> str:
-    """As CSV, for a spreadsheet: no cell of it is a formula, whatever a hand-in is called."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(Line.__struct_fields__)
-    for line in lines:
-        writer.writerow([_plain(value) for value in msgspec.structs.astuple(line)])
-    return sink.getvalue()
+class Table:
+    """CSV, for a spreadsheet: no cell of it is a formula, whatever a hand-in is called. What is graded is in it at once."""
+
+    def __init__(self, sink: TextIO) -> None:
+        self.sink = sink
+        self.writer = csv.writer(sink, lineterminator="\n")
+        self._write(Line.__struct_fields__)
+
+    def add(self, line: Line) -> None:
+        self._write([_plain(value) for value in msgspec.structs.astuple(line)])
+
+    def _write(self, cells: Sequence[object]) -> None:
+        self.writer.writerow(cells)
+        self.sink.flush()
 
 
 def _plain(value: object) -> object:

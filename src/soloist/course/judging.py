@@ -24,6 +24,7 @@ ENTRIES = 400
 TOO_LARGE = "too large"
 NAMES = ("Card", "Formula")
 """What a hand-in may import of `soloist.algorithms`."""
+ALONE = "write the algorithm yourself, with Card and Formula of soloist.algorithms, soloist.core and soloist.structures"
 
 
 class Brief(msgspec.Struct, frozen=True):
@@ -102,12 +103,17 @@ class Judging:
             raise Wrong("error", "has no CARD; keep the end of the start file, `CARD = Card(…)`")
         found = module.CARD
         if not isinstance(found, Card):
-            raise Wrong("error", f"CARD is a {type(found).__name__}; keep the end of the start file")
+            raise Wrong("error", f"CARD is of type {type(found).__name__}; keep the end of the start file")
         card = brief.exercise.held(found)
         try:
             _own.checked(card, brief.name, ())
         except UsageError as error:
             raise Wrong("error", str(error).removeprefix(f"{brief.name}: ")) from None
+        if theirs := next((kind for kind in card.process.__mro__ if not _is_own_work(kind)), None):
+            raise Wrong(
+                "borrowed",
+                f"{card.process.__name__} is {theirs.__module__}.{theirs.__name__}, or made from it; {ALONE}",
+            )
         if wrong := mistakes(card):
             first, *rest = (f"line {each.line}: {each.text}" for each in wrong)
             raise Wrong("mistake", first, *rest)
@@ -130,8 +136,7 @@ class Judging:
                 if module.split(".")[0] == "soloist" and not _is_allowed(module, name):
                     raise Wrong(
                         "borrowed",
-                        f"line {node.lineno}: imports {module}{name and '.' + name}; write the algorithm yourself, "
-                        "with Card and Formula of soloist.algorithms, soloist.core and soloist.structures",
+                        f"line {node.lineno}: imports {module}{name and '.' + name}; {ALONE}",
                     )
 
     # Searches.
@@ -146,6 +151,7 @@ class Judging:
             properties=each.properties,
             limits=Limits(states=STATES, seconds=self.brief.seconds, memory=self.brief.memory),
             endless_states=STATES,
+            jobs=1,  # this process has limits; others would have the same once more
         )
         if report.verdict == "holds":
             return Judged("", PASSED)
@@ -242,6 +248,12 @@ def _is_allowed(module: str, name: str) -> bool:
     if room == "soloist.structures" or module == "soloist.core":
         return True
     return room == module == "soloist.algorithms" and name in NAMES
+
+
+def _is_own_work(kind: type) -> bool:
+    """Whether a class, or what it is made from, comes from no algorithm of ours, on whatever way it was had."""
+    room = kind.__module__.split(".")[:2]
+    return room[0] != "soloist" or room[1:] in (["core"], ["structures"])
 
 
 def _page(report: Report, card: Card) -> str:

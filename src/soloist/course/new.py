@@ -50,6 +50,8 @@ def write(path: Path, text: str) -> None:
             file.write(text)
         path.chmod(path.stat().st_mode & ~0o022)
     except FileExistsError:
+        if not path.parent.is_dir():
+            raise UsageError(f"{path.parent} is no directory; nothing was changed") from None
         raise UsageError(f"{path} is there already; nothing was changed") from None
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None

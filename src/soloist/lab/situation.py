@@ -118,7 +118,7 @@ def _read(path: Path) -> list[Recorded]:
             raise UsageError(f"{path}:{number}: not a step of a trace: {error}") from None
     if not steps:
         raise UsageError(
-            f"{path} is empty; a trace has one step per line, as `soloist node --trace` writes it"
+            f"{path} has no step of a trace; it has one on each line, as `soloist node --trace` writes it"
         )
     return steps
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from soloist.net.engine.ticket import FENCE_BITS, Ticket
 from soloist.net.errors import LockLost
 from soloist.net.losses import LEASE_OVER, Limit, tell
+from soloist.net.shown import Shown
 
 if TYPE_CHECKING:
     from soloist.net.lock import Lock
@@ -24,9 +25,13 @@ def owner() -> object:
     return OWNER.get() or asyncio.current_task()
 
 
-class Hold:
+class Hold(Shown):
     """One grant of one lock. It is true, so `if hold := await lock.acquire(timeout=1):` reads as it should."""
 
+    _shown = (
+        "check", "epoch", "fence", "fences", "lost", "name", "note", "on_lost", "release", "released", "since", "slot",
+        "slots", "valid", "why",
+    )  # fmt: skip
     on_lost: Callable[[Hold], None] | None = None
     """Called once, in the node's loop, if the lock is lost."""
     first: Hold | None = None
@@ -122,6 +127,7 @@ class Hold:
 
     @property
     def epoch(self) -> int:
+        """The first half of its fence: with a lease, the view in which it was granted."""
         return self.fence >> FENCE_BITS
 
     @property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Never, Self, TypeVar
 
 from soloist.core import UsageError
 from soloist.net.errors import LockError, LockLost, NodeClosed, NoQuorum
+from soloist.net.shown import Shown
 
 if TYPE_CHECKING:
     from soloist.net.protocols import AsyncLockLike, HoldLike, LockLike
@@ -25,9 +26,10 @@ RETRY_SECONDS = 1.0
 """Until a candidate asks again who was told that nobody can be let in."""
 
 
-class Candidacy:
+class Candidacy(Shown):
     """What candidates in asyncio and in threads have in common."""
 
+    _shown = ("elected", "hold", "leading", "name", "run", "step_down", "term")
     hold: HoldLike | None = None
     """That of the term which has begun here and has not ended."""
     _running = False

@@ -7,11 +7,13 @@ from threading import get_ident
 
 from soloist.core import UsageError
 from soloist.net.errors import NodeClosed
+from soloist.net.shown import Shown
 
 
-class Life:
+class Life(Shown):
     """Started in one loop, closed once, and never of use in the child of a fork."""
 
+    _shown = ("closed", "name", "started")
     what = "node"
     """In words to users."""
     loop: asyncio.AbstractEventLoop

@@ -27,6 +27,7 @@ from soloist.net.errors import AcquireTimeout, NotOwned, WouldDeadlock
 from soloist.net.hold import OWNER, Hold, owner
 from soloist.net.registered import check_registers
 from soloist.net.said import of_lock
+from soloist.net.shown import Shown
 from soloist.net.telemetry.observer import watched
 from soloist.net.trying import tried, worth_a_try
 
@@ -42,9 +43,13 @@ TRY_SECONDS = 1.0
 """How long a try may take where messages are slow, or peers away."""
 
 
-class Lock:
+class Lock(Shown):
     """A lock by name. It may be shared by many tasks; each grant is a `Hold` of its own."""
 
+    _shown = (
+        "acquire", "acquire_or_raise", "lock_delay", "locked", "max_hold", "name", "note", "on_holder_loss", "on_lost",
+        "release", "timeout",
+    )  # fmt: skip
     kind = "lock"
     permits = 1
     __repr__ = of_lock
@@ -256,6 +261,7 @@ class RLock(Lock):
 class Semaphore(Lock):
     """At most `value` permits are out at a time, over all nodes."""
 
+    _shown = ("capacity", "permits")
     kind = "semaphore"
 
     def __init__(

@@ -9,14 +9,16 @@ from soloist.net.arguments import OnHolderLoss, check_name
 from soloist.net.leader import Leader, Told
 from soloist.net.lock import Lock, OnLost, RLock, Semaphore
 from soloist.net.several import Locks
+from soloist.net.shown import Shown
 
 if TYPE_CHECKING:
     from soloist.net.home import Home
 
 
-class LockMaker:
+class LockMaker(Shown):
     """The part of a node or a client that its users see most."""
 
+    _shown = ("leader", "lock", "locks", "rlock", "semaphore")
     voter_only = False
     """Whether it is a node without locks."""
 

@@ -9,13 +9,16 @@ from soloist.net.engine.inquiry import Inspection
 from soloist.net.engine.withheld import once, words
 from soloist.net.link.wire import LockState
 from soloist.net.said import of_node
+from soloist.net.shown import Shown
 
 if TYPE_CHECKING:
     from soloist.net.node import Node
 
 
-class Seen:
+class Seen(Shown):
     """The part of a node that is looked at from outside."""
+
+    _shown = ("epoch", "holders", "inspect", "members", "missing", "trouble", "withheld")
 
     def __repr__(self) -> str:
         return of_node(self._seen)

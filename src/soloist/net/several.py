@@ -14,11 +14,13 @@ from soloist.net.errors import AcquireTimeout, LockLost
 from soloist.net.hold import Hold, owner
 from soloist.net.lock import Lock
 from soloist.net.said import of_locks
+from soloist.net.shown import Shown
 
 
-class Locks:
+class Locks(Shown):
     """Several locks, all or none, in one fixed order."""
 
+    _shown = ("name", "timeout")
     __repr__ = of_locks
 
     def __init__(self, locks: list[Lock], timeout: float | None) -> None:

@@ -17,6 +17,7 @@ from soloist.net.lock import Lock
 from soloist.net.losses import tell
 from soloist.net.said import of_lock, of_locks
 from soloist.net.several import Locks
+from soloist.net.shown import Shown
 
 if TYPE_CHECKING:
     from soloist.net.threaded import Threaded
@@ -27,8 +28,12 @@ R = TypeVar("R")
 OnLost = Callable[["SyncHold"], None]
 
 
-class SyncHold:
+class SyncHold(Shown):
     """One grant, for threads."""
+
+    _shown = (
+        "check", "epoch", "fence", "lost", "name", "note", "release", "slot", "slots", "valid", "why",
+    )  # fmt: skip
 
     def __init__(self, node: Threaded[Any], hold: Hold, on_lost: OnLost | None) -> None:
         """In the loop."""
@@ -48,34 +53,42 @@ class SyncHold:
 
     @property
     def name(self) -> str:
+        """The name of its lock."""
         return self._hold.name
 
     @property
     def fence(self) -> int:
+        """Grows from holder to holder, as `Hold.fence`."""
         return self._hold.fence
 
     @property
     def epoch(self) -> int:
+        """As `Hold.epoch`."""
         return self._hold.epoch
 
     @property
     def slots(self) -> tuple[int, ...]:
+        """Which of a semaphore's places are held, as `Hold.slots`."""
         return self._hold.slots
 
     @property
     def slot(self) -> int | None:
+        """The first of them, as `Hold.slot`."""
         return self._hold.slot
 
     @property
     def note(self) -> str | None:
+        """What was said of it, for whoever looks who holds it."""
         return self._hold.note
 
     @property
     def valid(self) -> bool:
+        """Whether the lock is held at this moment, by this process."""
         return self._hold.valid
 
     @property
     def why(self) -> str:
+        """Why the lock is lost, in words; nothing as long as it is not."""
         return self._hold.why
 
     def check(self) -> None:
@@ -206,9 +219,10 @@ class Entered:
         self._bodies.left(body)
 
 
-class SyncLock(Entered):
+class SyncLock(Entered, Shown):
     """A lock, reentrant lock or semaphore by name, for threads. It may be shared by many of them."""
 
+    _shown = ("acquire", "locked", "name", "release")
     __repr__ = of_lock
 
     def __init__(self, node: Threaded[Any], lock: Lock, on_lost: OnLost | None) -> None:
@@ -217,6 +231,7 @@ class SyncLock(Entered):
 
     @property
     def name(self) -> str:
+        """By which all nodes know it."""
         return self._lock.name
 
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> SyncHold | None:
@@ -266,7 +281,7 @@ class SyncLock(Entered):
 
 
 class SyncLocks(Entered):
-    """Several locks, all or none, for threads."""
+    """Several locks, all or none, for threads: `with` gives the holds, by the names of their locks."""
 
     __repr__ = of_locks
 

@@ -21,6 +21,7 @@ from soloist.net.errors import NodeClosed
 from soloist.net.link.wire import LockState
 from soloist.net.member.breaks import Broken
 from soloist.net.said import of_threaded
+from soloist.net.shown import Shown
 from soloist.net.sync_leader import SyncElections
 from soloist.net.sync_lock import OnLost, SyncLock, SyncLocks
 
@@ -30,9 +31,12 @@ T = TypeVar("T")
 H = TypeVar("H", bound=Any)
 
 
-class Threaded(SyncElections, Generic[H]):
+class Threaded(SyncElections, Shown, Generic[H]):
     """Made with what makes the other one, in its loop; it has the same name."""
 
+    _shown = (
+        "break_lock", "close", "holders", "inspect", "leader", "lock", "locks", "name", "rlock", "semaphore", "start",
+    )  # fmt: skip
     what = "node"
     __repr__ = of_threaded
 

@@ -15,6 +15,7 @@ import pytest
 
 from soloist.algorithms import CATALOGUE, find
 from soloist.cli import main
+from soloist.course.new import new
 from soloist.history import check
 from soloist.net.maelstrom.loop import Timer
 from soloist.net.maelstrom.node import MaelstromNode
@@ -118,6 +119,15 @@ def test_real_processes_and_their_history(algorithm: str, k: int, tmp_path: Path
         "holds",
         "violated",
     )  # requests are known, too
+
+
+def test_a_file_of_ones_own_is_a_node_too(tmp_path: Path) -> None:
+    file, _ = new("my-lock", tmp_path)
+    history = tmp_path / "history.jsonl"
+    router = Router(soloist("maelstrom", str(file)), 3, history)
+    router.run(clients=3, entries=2)
+    assert router.codes == [0, 0, 0]
+    assert check([history]).verdict == "holds"
 
 
 def answers(net: Net, client: str) -> list[tuple[Any, ...]]:

@@ -132,7 +132,7 @@ def test_in_a_file_voters_that_only_vote_count(tmp_path: Path) -> None:
     ("word", "words"),
     [
         ('"never"', """should be a number of seconds, "auto" or "none", not 'never'"""),
-        ("0.1", "should be a number such as 0.5 from 0.5, not 0.1"),
+        ("0.1", "should be at least 0.5, not 0.1"),
         ("true", "should be a number such as 0.5 or text in quotes, not true or false"),
     ],
 )

@@ -89,7 +89,7 @@ def test_etcd_with_and_without_certificates() -> None:
 NODES = '[nodes]\na = "127.0.0.1:7401"\n'
 
 BAD = {
-    "cluster = \n" + NODES: "cluster.toml:1:11: Invalid value",
+    "cluster = \n" + NODES: "cluster.toml:1:11: this is no TOML: invalid value",
     '[nodes]\na = "127.0.0.1:7401"\na = "127.0.0.1:7402"\n': "cluster.toml:3:",
     "": "cluster.toml: the table [nodes] is missing",
     "[nodes]\n": "cluster.toml:1: nodes: names no node",
@@ -108,7 +108,7 @@ BAD = {
     "cluster = true\n" + NODES: "cluster.toml:1: cluster: should be text in quotes, not true or false",
     "algorithm = 'naimi-trehl'\n" + NODES: "cluster.toml:1: algorithm: unknown algorithm 'naimi-trehl'; did you mean naimi-trehel",
     "semaphore_algorithm = 'lamport'\n" + NODES: "cluster.toml:1: semaphore_algorithm: lamport is for locks",
-    "locality = -1\n" + NODES: "cluster.toml:1: locality: should be a whole number from 0, not -1",
+    "locality = -1\n" + NODES: "cluster.toml:1: locality: should be at least 0, not -1",
     "locality = 1.5\n" + NODES: "cluster.toml:1: locality: should be a whole number, not a number such as 0.5",
     "insecure = 'yes'\n" + NODES: "cluster.toml:1: insecure: should be true or false, not text in quotes",
     "shortcut = 1\n" + NODES: "cluster.toml:1: shortcut: should be true or false, not a whole number",

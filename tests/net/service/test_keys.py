@@ -98,6 +98,16 @@ def test_a_secret_is_written_for_its_owner_alone(
     assert capsys.readouterr().err.startswith("soloist: name the nodes, or give --secret")
 
 
+@pytest.mark.parametrize("what", [["a"], ["--secret"]])
+def test_a_file_is_no_directory_for_keys(
+    what: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file := tmp_path / "cluster.toml").write_text("mine")
+    assert main(["keys", str(file), *what]) == 2
+    assert capsys.readouterr().err == f"soloist: {file} is no directory, and keys go into one\n"
+    assert file.read_text() == "mine"
+
+
 def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_keys(tmp_path, ["a"])
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}

@@ -110,7 +110,7 @@ def test_a_voter_of_the_file_has_no_locks() -> None:
         ("join --name d --join a=x --address h:1", "nodes.d.join.a: address 'x' should read"),
         ("join --name a --address 127.0.0.1:9", "names no other node; give --join"),
         ("join --name d --listen 0.0.0.0:9", "0.0.0.0:9 is no address that others could call"),
-        ("join --name d", "nodes.d: has no address"),
+        ("join --name d", "cluster.toml does not name d; say where others find it: --address HOST:PORT"),
         ("init --name x --epoch 5", "unknown node 'x'"),
         ("init --name a --epoch -1", "--epoch must be 0 or more"),
         ("leave", "no node of cluster.toml runs here"),

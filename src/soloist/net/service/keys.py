@@ -46,6 +46,7 @@ def make_keys(
 ) -> list[Path]:
     """Certificates and keys for these nodes and clients, and an authority if there is none; what was written."""
     _check_cryptography()
+    _check_directory(directory)
     if days < 1:
         raise UsageError(f"--days must be at least 1, not {days}")
     for name in (*nodes, *clients):
@@ -72,6 +73,7 @@ def make_keys(
 def make_secret(directory: Path, name: str = SECRET) -> Path:
     """A file with a new secret, for `secret_file` or `client_secret_file`; the same one goes to all nodes."""
     path = directory / name
+    _check_directory(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         _put(path, secrets.token_hex(SECRET_BYTES).encode() + b"\n", 0o600)
@@ -80,6 +82,11 @@ def make_secret(directory: Path, name: str = SECRET) -> Path:
     except OSError as error:
         raise UsageError(f"cannot write {error.filename or directory}: {error.strerror}") from None
     return path
+
+
+def _check_directory(path: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path} is no directory, and keys go into one")
 
 
 def _check_cryptography() -> None:

@@ -105,6 +105,7 @@ def test_the_benchmark_measures_pairs() -> None:
     assert [row.what for row in rows] == [*start.BASES, *start.BEGINNINGS]
     assert {row.what for row in rows if row.base == row.what and row.ratio == 1} == set(start.BASES)
     assert all(row.seconds > 0 and row.ratio > 0 for row in rows)
+    assert [bar.ours for bar in start.bars(rows)] == list(start.AIMS)
 
 
 def test_a_list_of_commands_loads_none_of_them() -> None:

@@ -105,6 +105,7 @@ def test_the_benchmark_measures_pairs() -> None:
     assert [row.what for row in rows] == [*start.BASES, *start.BEGINNINGS]
     assert {row.what for row in rows if row.base == row.what and row.ratio == 1} == set(start.BASES)
     assert all(row.seconds > 0 and row.ratio > 0 for row in rows)
+    assert [bar.ours for bar in start.bars(rows)] == list(start.AIMS)
 
 
 def test_a_list_of_commands_loads_none_of_them() -> None:
@@ -118,6 +119,7 @@ def test_a_list_of_commands_loads_none_of_them() -> None:
 def test_the_catalogue_is_listed_without_a_parser_and_without_the_algorithms() -> None:
     found = command("algorithms")
     assert not {name.split(".")[0] for name in found} & {"typer", "rich", "pydantic"}
+    assert "importlib.metadata" not in found  # what no package here has registered need not be read
     assert "soloist.algorithms.lamport" not in found
 
 

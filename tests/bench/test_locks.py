@@ -7,8 +7,10 @@ import json
 import subprocess
 import sys
 from collections import deque
+from statistics import median
 from typing import cast
 
+import msgspec
 import pytest
 
 from soloist.bench import (
@@ -20,8 +22,9 @@ from soloist.bench import (
     lock_semaphores,
     locks,
 )
-from soloist.bench.lock_bars import LOCK, bar_table, bars
-from soloist.bench.lock_crew import Crew
+from soloist.bench.bars import bar_table
+from soloist.bench.lock_bars import GOALS, LOCK, TCP, bars
+from soloist.bench.lock_crew import Crew, Crews
 from soloist.bench.lock_figures import (
     contention,
     in_order,
@@ -116,6 +119,44 @@ def test_goals_are_ratios_of_one_run() -> None:
     assert all(len(each) == len(columns) for each in cells)
 
 
+def test_a_goal_is_the_median_of_what_the_rounds_say_each_by_itself() -> None:
+    """As when the machine is slow for both in one round, and something disturbs one of them in another."""
+    ours, theirs = (3000, 6000, 4000), (5000, 10_000, 2000)
+    setting = "asyncio, TCP"
+    rows = [
+        msgspec.structs.replace(
+            row(name, where, 1, median(rates), 1), rounds=[row(name, where, 1, rate, 1) for rate in rates]
+        )
+        for name, where, rates in [(LOCK, setting, ours), ("central-buffered", "any", theirs)]
+    ]
+    [found] = [bar for bar in bars(rows) if bar.what.endswith("/ central-buffered")]
+    assert (found.setting, found.value, found.spread) == (setting, pytest.approx(0.6), (0.6, 2.0))
+    assert "0.6-2" in " ".join(bar_table([found])[1][0])
+
+
+def test_a_round_in_which_one_of_them_has_no_figure_is_left_out() -> None:
+    def turns(system: str, setting: str, times: list[float | None]) -> locks.Measurement:
+        each = [locks.Measurement(system, setting, hand_off_p50_us=time) for time in times]
+        return locks.Measurement(system, setting, rounds=each)
+
+    found = bars([turns(LOCK, "asyncio", [10, None, 30, 40]), turns("central", "any", [20, 20, None, 20])])
+    assert [(bar.what, bar.value, bar.spread) for bar in found] == [
+        ("hand-off p50 / central", pytest.approx(1.25), (0.5, 2.0))
+    ]
+
+
+def test_every_goal_is_judged_where_everything_is_measured() -> None:
+    """A goal that names what nobody measures would be met by silence."""
+    each = [locks.Contended(processes, 1000, 1, 1) for processes in locks.PROCESSES]
+    rows = [locks.Measurement(s.name, s.setting, 1, each, 1, 1) for s in locks.systems()]
+    found = bars(rows)
+    assert {bar.what for bar in found} == {goal.what for goal in GOALS}
+    settings = {goal.what: goal.settings for goal in GOALS if goal.ours == LOCK and goal.theirs}
+    for what, wanted in settings.items():
+        judged = {bar.setting for bar in found if (bar.what, bar.ours) == (what, LOCK)}
+        assert judged >= set(wanted or TCP)
+
+
 def test_what_is_missing_has_no_part_in_the_goals() -> None:
     rows = [
         row(LOCK, "asyncio", 3, 4000, 100),
@@ -183,6 +224,10 @@ def test_rounds_give_one_row_a_system() -> None:
     assert [name for name, _ in names] == ["ricart-agrawala"] * 2 + ["central"]
     assert [row.setting for row in rows[:2]] == ["asyncio", "uvloop"]
     assert steps[-1] == (30, 30)
+    for row in rows:
+        paired = [bool(each.contended) for each in row.rounds]
+        assert paired == [True] * 2 + [False] * 2 * locks.TURNS  # the rounds, and the turns of the hand-offs
+        assert row.missing is None
     columns, cells = locks.table(rows, (2,))
     assert all(len(each) == len(columns) for each in cells)
 
@@ -214,6 +259,11 @@ def test_semaphores_give_a_row_each_beside_the_first() -> None:
     assert (first.entries_ratio, first.messages_ratio) == (1, 1)
     assert first.rare_messages >= lock_semaphores.NODES - 1  # asks all others, each time
     assert other.messages_ratio == pytest.approx(other.messages / first.messages)
+    assert other.messages_ratios == [other.messages_ratio]
+    assert [(bar.what, bar.ours, bar.value) for bar in lock_semaphores.bars([first, other])] == [
+        ("messages / raymond-k", "srimani-reddy", other.messages_ratio),
+        ("entries/s / raymond-k", "srimani-reddy", other.entries_ratio),
+    ]
     columns, cells = lock_semaphores.table([first, other])
     assert all(len(each) == len(columns) for each in cells)
 
@@ -293,6 +343,19 @@ def test_a_server_that_does_not_start_is_said_and_does_no_harm() -> None:
     assert found.missing == "failed: its server did not start: no luck"
 
 
+def test_clients_serve_one_system_after_another_but_not_after_a_failure() -> None:
+    with Crews(1) as crews:
+        with crews.lent("asyncio") as first:
+            pass
+        with pytest.raises(RuntimeError, match="StopIteration"), crews.lent("asyncio") as second:
+            second.run([Job("pair", "nobody", "1")], 0.05)
+        assert second is first
+        with crews.lent("asyncio") as third:
+            assert third.processes.alive("client 0")
+        assert not first.processes.alive("client 0")
+    assert not third.processes.alive("client 0")
+
+
 def test_a_client_that_fails_is_said() -> None:
     with Crew(1, "asyncio") as crew, pytest.raises(RuntimeError, match="StopIteration"):
         crew.run([Job("pair", "nobody", "1")], 0.05)
@@ -348,6 +411,7 @@ def soloist(*words: str) -> str:
 def test_the_command_prints_tables_and_json() -> None:
     tiny = (LOCK, "central", "--rounds", "1", "--processes", "2", "--seconds")
     assert "hand-off p50" in soloist(*tiny[1:], "0.05")
+    assert "| central | minimal lock server, asyncio | " in soloist(*tiny[1:], "0.05", "--markdown")
     for seconds in SECONDS:
         found = json.loads(soloist(*tiny, str(seconds), "--json"))
         assert {row["system"] for row in found["rows"]} == {LOCK, "central"}

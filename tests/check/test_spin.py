@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from soloist.bench import checker
+from soloist.bench import checker, checker_cores
 from soloist.check import Space, explore, setting
+from soloist.check.beside import cores
+from soloist.core import SoloistError
 
 from .toys import AsInPromela, card
 
@@ -27,6 +29,34 @@ def test_counts_that_spin_finds_too(nodes: int, rounds: int, states: int) -> Non
 @pytest.mark.parametrize(("nodes", "rounds", "states"), COUNTS)
 def test_spin_finds_them(nodes: int, rounds: int, states: int) -> None:
     assert checker.spin(nodes, rounds, 1)[0] == states + 1
+
+
+def test_two_cores_are_measured_beside_one() -> None:
+    row = checker_cores.measure(rounds=2, what="ricart-agrawala --nodes 2 --rounds 1")
+    if cores() < 2:
+        assert row is None
+        return
+    assert row is not None
+    assert row.states > 1
+    assert len(row.ratios) == 2
+    [bar] = checker_cores.bars(row)
+    assert (bar.ours, bar.setting) == ("ricart-agrawala", "--nodes 2 --rounds 1")
+    assert bar.spread == (min(row.ratios), max(row.ratios))
+    columns, cells = checker_cores.table(row)
+    assert len(columns) == len(cells[0])
+
+
+def test_two_cores_that_find_something_else_are_no_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checker_cores, "cores", lambda: 2)
+    monkeypatch.setattr(checker_cores, "_check", lambda what, jobs: ({"states": jobs}, 1.0))
+    with pytest.raises(SoloistError, match=r"finds .* with one job, and .* with two"):
+        checker_cores.measure(rounds=1)
+
+
+def test_a_check_that_fails_is_no_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checker_cores, "cores", lambda: 2)
+    with pytest.raises(SoloistError, match="unknown algorithm 'ricard'"):
+        checker_cores.measure(rounds=1, what="ricard")
 
 
 def test_benchmark_rows() -> None:

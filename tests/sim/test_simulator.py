@@ -19,7 +19,7 @@ from soloist.core import Message, Process, PropertyViolated, Site, UsageError, o
 from soloist.core.trace import Recorder
 from soloist.durations import duration
 from soloist.sim import Experiment, Listed, Result, Saturated, Thinking, simulate
-from soloist.sim.drawn import serves
+from soloist.sim.drawn import DrawnEngine, serves
 from soloist.sim.engine import Engine
 from soloist.sim.experiment import run
 from soloist.sim.links import BLOCK, Constant, Delay, Exponential, Lognormal, Network, Uniform, delay
@@ -430,6 +430,24 @@ def test_the_loop_for_drawn_delays_does_what_the_general_one_does(
     fast = run(experiment, seed=3)
     monkeypatch.setattr("soloist.sim.experiment.serves", lambda network: False)
     assert run(experiment, seed=3) == fast
+
+
+@pytest.mark.parametrize("links", WITH_TIES, ids=repr)
+@pytest.mark.parametrize("name", ["ricart-agrawala", "lamport", "maekawa", "suzuki-kasami", "raymond-k"])
+def test_messages_that_are_put_off_come_in_their_turn(
+    name: str, links: Delay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where hundreds are on their way, though it takes a few here."""
+    network = Network(links, fifo=find(name).channels == "fifo")
+    experiment = Experiment(name, nodes=7, workload=Saturated(), network=network, inside=0.01, entries=60)
+    alike = run(experiment, seed=3)
+    put_off: list[None] = []
+    really = DrawnEngine._put_off
+    monkeypatch.setattr("soloist.sim.drawn.MANY", 4)
+    monkeypatch.setattr("soloist.sim.drawn.KEPT", 2)
+    monkeypatch.setattr(DrawnEngine, "_put_off", lambda self: put_off.append(really(self)))
+    assert run(experiment, seed=3) == alike
+    assert put_off
 
 
 def test_both_loops_say_when_a_run_stood_still(monkeypatch: pytest.MonkeyPatch, variant: object) -> None:

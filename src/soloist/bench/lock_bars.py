@@ -6,25 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import msgspec
-
-from soloist.bench.locks import LOOPS, OURS, RICART, Measurement, Table
+from soloist.bench.bars import Bar
+from soloist.bench.locks import LOOPS, OURS, RICART, Measurement
 from soloist.net.cards import USUAL
-
-
-class Bar(msgspec.Struct, frozen=True):
-    """One of the figures that we want to reach."""
-
-    what: str
-    ours: str
-    setting: str
-    value: float
-    limit: float
-    at_most: bool
-
-    @property
-    def met(self) -> bool:
-        return self.value <= self.limit if self.at_most else self.value >= self.limit
 
 
 class Goal(NamedTuple):
@@ -40,6 +24,9 @@ class Goal(NamedTuple):
     """Of ours for which it is meant; none: all."""
     beside: str = ""
     """The setting of the other, where it has several."""
+
+    def is_beside(self, row: Measurement) -> bool:
+        return row.system == self.theirs and self.beside in ("", row.setting)
 
 
 def _hand_off(row: Measurement) -> float | None:
@@ -81,38 +68,23 @@ GOALS = (
 
 
 def bars(rows: Sequence[Measurement]) -> list[Bar]:
-    """What we want to reach, as far as it was measured, in each setting."""
+    """What we want to reach, as far as it was measured, in each setting: the median of what the rounds say, each by itself."""
     measured = [row for row in rows if not row.missing]
     found = []
     for goal in GOALS:
-        scale = _scale(goal, measured)
+        theirs = next((row for row in measured if goal.is_beside(row)), None)
         for ours in measured:
             if ours.system != goal.ours or (goal.settings and ours.setting not in goal.settings):
                 continue
-            value = goal.figure(ours)
-            if value is not None and scale:
-                bar = Bar(goal.what, goal.ours, ours.setting, value / scale, goal.limit, goal.at_most)
-                found.append(bar)
+            if values := _values(goal, ours, theirs):
+                found.append(Bar.of(goal.what, goal.ours, ours.setting, values, goal.limit, goal.at_most))
     return found
 
 
-def _scale(goal: Goal, rows: Sequence[Measurement]) -> float | None:
+def _values(goal: Goal, ours: Measurement, theirs: Measurement | None) -> list[float]:
+    """The figure in each round, or how many times the other's it is: both were measured in that round."""
+    figures = [goal.figure(each) for each in ours.rounds or [ours]]
     if not goal.theirs:
-        return 1.0
-    theirs = [row for row in rows if row.system == goal.theirs and goal.beside in ("", row.setting)]
-    return goal.figure(theirs[0]) if theirs else None
-
-
-def bar_table(bars: Sequence[Bar]) -> Table:
-    columns = ("what", "ours", "setting", ">reached", ">wanted", "met")
-    return columns, [
-        (
-            bar.what,
-            bar.ours,
-            bar.setting,
-            f"{bar.value:.3g}",
-            f"{'≤' if bar.at_most else '≥'} {bar.limit:g}",
-            "yes" if bar.met else "NO",
-        )
-        for bar in bars
-    ]
+        return [each for each in figures if each is not None]
+    scales = [goal.figure(each) for each in theirs.rounds or [theirs]] if theirs else []
+    return [a / b for a, b in zip(figures, scales, strict=False) if a is not None and b]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from tempfile import NamedTemporaryFile
 from typing import Any, Self
 
@@ -67,3 +68,29 @@ class Crew:
     def __exit__(self, *error: Any) -> None:
         self.processes.__exit__(*error)
         self.turn.close()
+
+
+class Crews:
+    """A crew for each kind of loop: to start many processes takes longer than to measure."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.crews: dict[str, Crew] = {}
+
+    @contextmanager
+    def lent(self, loop: str) -> Iterator[Crew]:
+        """The crew with this loop. If something goes wrong meanwhile, the next one gets another: some of it may be dead, or hang."""
+        if loop not in self.crews:
+            self.crews[loop] = Crew(self.size, loop)
+        try:
+            yield self.crews[loop]
+        except BaseException as error:
+            self.crews.pop(loop).__exit__(type(error), error, None)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        for crew in self.crews.values():
+            crew.__exit__(*error)

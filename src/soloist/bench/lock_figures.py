@@ -9,14 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from soloist.bench.bars import Spread
 from soloist.bench.lock_workers import NANOSECONDS, Done
 
 WARM_UP = 0.2
 """Share of the time that is not counted."""
-
-
-Spread = tuple[float, float]
-"""The least and the largest of the rounds."""
 
 
 def spread(values: Iterable[float | None]) -> Spread | None:

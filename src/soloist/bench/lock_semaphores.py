@@ -12,11 +12,13 @@ from statistics import median
 import msgspec
 
 from soloist.algorithms import CATALOGUE
+from soloist.bench.bars import Bar, Spread
 from soloist.bench.lock_crew import Crew
-from soloist.bench.lock_figures import Spread, contention, in_order, most_inside, number, spread, with_spread
+from soloist.bench.lock_figures import contention, in_order, most_inside, number, spread, with_spread
 from soloist.bench.lock_workers import Job, Role
 from soloist.bench.locks import Table
 from soloist.core import SoloistError, unknown
+from soloist.net.cards import USUAL
 from soloist.testing import free_ports
 
 NODES, VALUE = 5, 2
@@ -50,6 +52,9 @@ class Measurement(msgspec.Struct, frozen=True):
     entries_ratio: float
     messages_ratio: float
     """Of contended entries, as multiples of the first algorithm's in the same round."""
+    entries_ratios: list[float]
+    messages_ratios: list[float]
+    """Each round by itself."""
 
 
 def measure(
@@ -111,6 +116,8 @@ def _tasks(role: Role, value: int) -> int:
 
 def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> Measurement:
     pairs = list(zip(samples, first, strict=True))
+    entries = [each.entries_per_second / other.entries_per_second for each, other in pairs]
+    messages = [each.messages / other.messages for each, other in pairs]
     return Measurement(
         algorithm,
         CATALOGUE[algorithm].prompt,
@@ -121,9 +128,25 @@ def _row(algorithm: str, samples: Sequence[Sample], first: Sequence[Sample]) -> 
         spread(each.entries_per_second for each in samples),
         median(each.messages for each in samples),
         median(each.jain for each in samples),
-        median(each.entries_per_second / other.entries_per_second for each, other in pairs),
-        median(each.messages / other.messages for each, other in pairs),
+        median(entries),
+        median(messages),
+        entries,
+        messages,
     )
+
+
+def bars(rows: Sequence[Measurement], value: int = VALUE) -> list[Bar]:
+    """What we want of the one that runs where nobody says otherwise, beside the first."""
+    first, setting = rows[0].algorithm, f"{value} at {NODES} nodes"
+    return [
+        bar
+        for row in rows
+        if row.algorithm == USUAL[1]
+        for bar in (
+            Bar.of(f"messages / {first}", row.algorithm, setting, row.messages_ratios, 0.65, True),
+            Bar.of(f"entries/s / {first}", row.algorithm, setting, row.entries_ratios, 1.0, False),
+        )
+    ]
 
 
 def table(rows: Sequence[Measurement]) -> Table:
@@ -137,8 +160,12 @@ def table(rows: Sequence[Measurement]) -> Table:
             with_spread(row.entries_per_second, row.spread),
             number(row.messages),
             f"{row.jain:.3f}",
-            f"{row.entries_ratio:.2f}",
-            f"{row.messages_ratio:.2f}",
+            _ratio(row.entries_ratio, row.entries_ratios),
+            _ratio(row.messages_ratio, row.messages_ratios),
         )
         for row in rows
     ]
+
+
+def _ratio(value: float, rounds: Sequence[float]) -> str:
+    return f"{value:.2f} ({min(rounds):.2f}-{max(rounds):.2f})"

@@ -1,8 +1,8 @@
 """How fast our locks are: beside other locks, a lock server as small as can be, and bare messages.
 
-Everything runs on loopback, with real client processes, in one run: in each round every system is measured
-once, one after another, and of the rounds the median counts, with the least and the largest beside it. Hand-offs are
-measured by turns of their own. Compare only figures of one run.
+Everything runs on loopback, with real client processes, the same for all, in one run: in each round every system is
+measured once, one after another, and of the rounds the median counts, with the least and the largest beside it. Hand-offs
+are measured by turns of their own. Compare only figures of one run.
 
 pair       to take a lock that nobody wants and give it back; ours: the token is here already
 contended  P processes that want nothing but to enter, each again as soon as it has left
@@ -25,10 +25,10 @@ from statistics import median, median_high
 
 import msgspec
 
-from soloist.bench.lock_crew import HOLD_SECONDS, Crew
+from soloist.bench.bars import Spread
+from soloist.bench.lock_crew import HOLD_SECONDS, Crew, Crews
 from soloist.bench.lock_figures import (
     Contended,
-    Spread,
     contention,
     in_order,
     number,
@@ -42,7 +42,7 @@ from soloist.bench.lock_workers import Job, Role
 from soloist.core import unknown
 from soloist.testing import free_ports
 
-PROCESSES = (2, 4, 8)
+PROCESSES = [2, 4, 8, 16, 32]
 ROUNDS = 5
 OURS = BULGANNAWAR, NAIMI, RICART = "bulgannawar-vaidya", "naimi-trehel", "ricart-agrawala"
 LOOPS = ("asyncio", "uvloop")
@@ -69,6 +69,8 @@ class Measurement(msgspec.Struct, frozen=True):
     pair_spread: Spread | None = None
     hand_off_spread: Spread | None = None
     """Of the medians of the rounds, and of the turns."""
+    rounds: list[Measurement] = []
+    """Each round by itself, and each turn of the hand-offs."""
 
     def at(self, processes: int) -> Contended | None:
         return next((each for each in self.contended if each.processes == processes), None)
@@ -123,17 +125,20 @@ def measure(
         progress(next(steps), total)
 
     samples: dict[System, list[Measurement]] = {system: [] for system in chosen}
-    for _ in range(rounds):
-        for system, rows in samples.items():
-            rows.append(_sample(system, processes, seconds))
-            step()
+    with Crews(max([2, *processes])) as crews:
+        for _ in range(rounds):
+            for system, rows in samples.items():
+                rows.append(_sample(system, crews, processes, seconds))
+                step()
     handed = hand_offs(chosen, seconds / TURNS, rounds * TURNS, step)
     return [_whole(_median_row(rows), handed[system]) for system, rows in samples.items()]
 
 
 def sample(system: System, processes: Sequence[int], seconds: float) -> Measurement:
     """All figures of one system, measured once."""
-    return _whole(_sample(system, processes, seconds), hand_offs([system], seconds, 1)[system])
+    with Crews(max([2, *processes])) as crews:
+        row = _sample(system, crews, processes, seconds)
+    return _whole(_median_row([row]), hand_offs([system], seconds, 1)[system])
 
 
 def _whole(row: Measurement, handed: Measurement) -> Measurement:
@@ -145,25 +150,25 @@ def _whole(row: Measurement, handed: Measurement) -> Measurement:
         hand_off_p99_us=handed.hand_off_p99_us,
         overlaps=row.overlaps + handed.overlaps,
         hand_off_spread=handed.hand_off_spread,
+        rounds=row.rounds + handed.rounds,
     )
 
 
 @contextmanager
-def _open(system: System, processes: int) -> Iterator[tuple[Crew, str]]:
-    """Client processes, and where their server is, if they need one."""
-    with Crew(processes, system.loop) as crew:
-        if system.peer is None:
-            yield crew, ""
-        else:
-            with system.peer.serving() as where:
-                yield crew, where
+def _serving(system: System) -> Iterator[str]:
+    """Where the server is, if there has to be one."""
+    if system.peer is None:
+        yield ""
+    else:
+        with system.peer.serving() as where:
+            yield where
 
 
-def _sample(system: System, processes: Sequence[int], seconds: float) -> Measurement:
+def _sample(system: System, crews: Crews, processes: Sequence[int], seconds: float) -> Measurement:
     if system.bare or (missing := system.missing()):
         return Measurement(system.name, system.setting, missing=None if system.bare else missing)
     try:
-        with _open(system, max([2, *processes])) as (crew, where):
+        with crews.lent(system.loop) as crew, _serving(system) as where:
             return _figures(system, crew, where, processes, seconds)
     except FAILURES as error:
         return Measurement(system.name, system.setting, missing=f"failed: {error}")
@@ -195,7 +200,8 @@ def hand_offs(
             missing = system.missing()
             try:
                 if not missing:
-                    opened[system] = stack.enter_context(_open(system, 2))
+                    crew = stack.enter_context(Crew(2, system.loop))
+                    opened[system] = crew, stack.enter_context(_serving(system))
             except FAILURES as error:
                 missing = f"failed: {error}"
             if missing:
@@ -264,6 +270,7 @@ def _median_row(rows: Sequence[Measurement]) -> Measurement:
         sum(row.overlaps for row in rows),
         pair_spread=spread(row.pair_us for row in rows),
         hand_off_spread=spread(row.hand_off_p50_us for row in rows),
+        rounds=list(rows),
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import msgspec
 
-from soloist.bench.lock_bars import Bar
+from soloist.bench.bars import Bar
 from soloist.bench.lock_peers import PEERS, Peer
 from soloist.bench.locks import Table
 from soloist.bench.recovery_pause import HELD, NAMES, PauseStage

@@ -13,7 +13,7 @@ bare heap pop the earliest of N(N-1) events, one a link, and push it back after 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from random import Random
 from time import process_time
@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 
 from soloist.algorithms import find
+from soloist.bench.bars import Bar
 from soloist.core import Message, Port, Send, Site, UsageError
 from soloist.sim.experiment import Experiment, run
 from soloist.sim.links import Constant, Delay, Exponential, Network
@@ -44,6 +45,8 @@ class Measurement(msgspec.Struct, frozen=True):
     bare_heap: float
     times_simpy: float
     share_of_heap: float
+    shares_of_heap: list[float]
+    """Each round by itself."""
 
 
 def measure(
@@ -66,13 +69,28 @@ def measure(
                 (ours(n, delay, messages), with_simpy(n, delay, messages // 5), bare_heap(n, delay, messages))
             )
             progress(index * rounds + round + 1, len(cases) * rounds)
-        rows.append(_row(n, delay, [max(column) for column in zip(*rates, strict=True)]))
+        rows.append(_row(n, delay, rates))
     return rows
 
 
-def _row(nodes: int, delay: Delay, rates: list[float]) -> Measurement:
-    ours, simpy, heap = rates
-    return Measurement(nodes, type(delay).__name__.lower(), ours, simpy, heap, ours / simpy, ours / heap)
+def _row(nodes: int, delay: Delay, rates: list[tuple[float, float, float]]) -> Measurement:
+    ours, simpy, heap = [max(column) for column in zip(*rates, strict=True)]
+    kind = type(delay).__name__.lower()
+    shares = [ours / heap for ours, _, heap in rates]
+    return Measurement(nodes, kind, ours, simpy, heap, ours / simpy, ours / heap, shares)
+
+
+def bars(rows: Sequence[Measurement]) -> list[Bar]:
+    """Of the best of all rounds, with what single rounds say."""
+    found = []
+    for row in rows:
+        setting, shares = f"{row.nodes} nodes, {row.delay}", row.shares_of_heap
+        around = (min(shares), max(shares))
+        found.append(
+            Bar("of bare heap", ALGORITHM, setting, row.share_of_heap, LEAST_SHARE_OF_HEAP, False, around)
+        )
+        found.append(Bar("x SimPy", ALGORITHM, setting, row.times_simpy, LEAST_TIMES_SIMPY, False))
+    return found
 
 
 def _rate(count: Callable[[], int]) -> float:

@@ -10,10 +10,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 
 import msgspec
+
+from soloist.bench.bars import Bar
 
 TALKING, PRINTING = BASES = ("import asyncio, msgspec", "import typer, rich")
 COMMAND = "from soloist.cli import main; main({words!r})"
@@ -25,7 +27,12 @@ BEGINNINGS = {
     "soloist algorithms": (COMMAND.format(words=["algorithms"]), PRINTING),
 }
 """What begins: the code of it, and the imports that it is measured beside."""
-AIMS = {"from soloist import Node": 1.5, "soloist --help": 1.3, "soloist algorithms": 1.3}
+AIMS = {
+    "import soloist": 1.5,
+    "from soloist import Node": 1.5,
+    "soloist --help": 1.3,
+    "soloist algorithms": 1.3,
+}
 """Times what the imports beside it take: it should take no longer."""
 
 TIMED = "import time; began = time.perf_counter(); {code}; print(); print(time.perf_counter() - began, flush=True)"
@@ -39,6 +46,8 @@ class Measurement(msgspec.Struct, frozen=True):
     seconds: float
     ratio: float
     aim: float | None = None
+    ratios: list[float] = []
+    """Each round by itself."""
 
 
 def measure(rounds: int = 9, progress: Callable[[int, int], None] | None = None) -> list[Measurement]:
@@ -64,8 +73,16 @@ def measure(rounds: int = 9, progress: Callable[[int, int], None] | None = None)
 
 
 def _measurement(what: str, pairs: list[tuple[float, float]]) -> Measurement:
-    seconds, ratio = median(ours for _, ours in pairs), median(ours / base for base, ours in pairs)
-    return Measurement(what, BEGINNINGS[what][1], seconds, ratio, AIMS.get(what))
+    seconds, ratios = median(ours for _, ours in pairs), [ours / base for base, ours in pairs]
+    return Measurement(what, BEGINNINGS[what][1], seconds, median(ratios), AIMS.get(what), ratios)
+
+
+def bars(rows: Sequence[Measurement]) -> list[Bar]:
+    return [
+        Bar.of("time to begin", row.what, row.base, row.ratios, row.aim, True)
+        for row in rows
+        if row.aim is not None
+    ]
 
 
 def _seconds(code: str, cache: str) -> float:

@@ -6,11 +6,11 @@ import platform
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 
 from soloist.bench import checker as checker_bench
 from soloist.bench import (
+    checker_cores,
     lock_ablations,
     lock_choice,
     lock_locality,
@@ -22,13 +22,15 @@ from soloist.bench import locks as locks_bench
 from soloist.bench import simulator as simulator_bench
 from soloist.bench import start as start_bench
 from soloist.bench.ablation import PARTS
-from soloist.bench.lock_bars import bar_table, bars
+from soloist.bench.bars import bar_table
+from soloist.bench.lock_bars import bars as lock_bars
 from soloist.cli.arguments import Json, at_least
+from soloist.cli.bench_bars import print_bars, print_measured
 from soloist.cli.bench_clients import clients
 from soloist.cli.bench_crashes import leases, nemesis, recovery
 from soloist.cli.bench_page import page
 from soloist.cli.help import Commands
-from soloist.cli.output import print_json, print_table, progress_bar
+from soloist.cli.output import print_json, print_table, print_text, progress_bar
 
 bench = Commands(help="Our speed beside that of others, in one run, as ratios.")
 for command in (recovery, nemesis, leases, clients, page):
@@ -51,8 +53,9 @@ def simulator(
     at_least("--rounds", 1, rounds)
     with progress_bar("measuring", json) as progress:
         rows = simulator_bench.measure(messages=messages, rounds=rounds, progress=progress)
+    bars = simulator_bench.bars(rows)
     if json:
-        print_json(rows)
+        print_measured(rows, bars)
         return
     columns = ("nodes", "delay", ">ours/s", ">SimPy/s", ">bare heap/s", ">x SimPy", ">of bare heap")
     print_table(
@@ -71,6 +74,7 @@ def simulator(
             for r in rows
         ],
     )
+    print_bars(bars)
 
 
 @bench.command()
@@ -78,7 +82,7 @@ def checker(
     repeat: Annotated[int, typer.Option(help="Measurements of each; the best counts.")] = 5,
     json: Json = False,
 ) -> None:
-    """States per CPU second: this checker, and SPIN on a model of the same steps where it is installed.
+    """States per CPU second: this checker, and SPIN on a model of the same steps where it is installed; and two cores beside one.
 
     Example:
 
@@ -86,10 +90,18 @@ def checker(
     """
     at_least("--repeat", 1, repeat)
     rows = checker_bench.measure(repeat=repeat)
+    with progress_bar("checks", json) as progress:
+        shared = checker_cores.measure(repeat, progress)
+    bars = checker_bench.bars(rows) + (checker_cores.bars(shared) if shared else [])
     if json:
-        print_json(rows)
+        print_measured([*rows, *([shared] if shared else [])], bars)
+        return
+    print_table("Ricart-Agrawala, states per CPU second", *checker_bench.table(rows))
+    if shared:
+        print_table(f"On two cores, median of {repeat}", *checker_cores.table(shared))
     else:
-        print_table("Ricart-Agrawala, states per CPU second", *checker_bench.table(rows))
+        print_text("Two cores were not measured: there is one here.")
+    print_bars(bars)
 
 
 @bench.command()
@@ -106,15 +118,14 @@ def start(
     at_least("--rounds", 1, rounds)
     with progress_bar("measuring", json) as progress:
         rows = start_bench.measure(rounds, progress)
+    bars = start_bench.bars(rows)
     if json:
-        print_json(rows)
+        print_measured(rows, bars)
         return
-    cells = [
-        (r.what, f"{r.seconds * 1000:.1f}", f"{r.ratio:.2f}", r.base, f"{r.aim:g}" if r.aim else "")
-        for r in rows
-    ]
-    columns = ("what", ">ms", ">times", "that of", ">at most")
+    cells = [(r.what, f"{r.seconds * 1000:.1f}", f"{r.ratio:.2f}", r.base) for r in rows]
+    columns = ("what", ">ms", ">times", "that of")
     print_table("Each in a process of its own, without the start of Python", columns, cells)
+    print_bars(bars)
 
 
 @bench.command()
@@ -124,7 +135,9 @@ def locks(
     rounds: Annotated[
         int, typer.Option(help="Measurements of each; the median counts.")
     ] = locks_bench.ROUNDS,
-    processes: Annotated[list[int], typer.Option(help="Contending processes; may be repeated.")] = [2, 4, 8],  # noqa: B006
+    processes: Annotated[
+        list[int], typer.Option(help="Contending processes; may be repeated.")
+    ] = locks_bench.PROCESSES,
     locality: Annotated[
         bool, typer.Option("--locality", help="What the locality option does, instead.")
     ] = False,
@@ -148,6 +161,9 @@ def locks(
             metavar="TREE", help="Ours beside those of another worktree of this repository, instead."
         ),
     ] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the tables as a page of the docs has them.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Locks: ours, those of Redis, PostgreSQL, ZooKeeper and etcd where installed, and a minimal lock server.
@@ -194,13 +210,22 @@ def locks(
             _print_semaphores(found_rows, value, json)
             return
         rows = locks_bench.measure(processes, seconds, rounds, systems or (), progress)
-    _print_locks(rows, processes, json)
+    _print_locks(rows, processes, json, markdown)
 
 
-def _print_locks(rows: list[locks_bench.Measurement], processes: list[int], json: bool) -> None:
-    found = bars(rows)
+def _print_locks(
+    rows: list[locks_bench.Measurement], processes: list[int], json: bool, markdown: bool
+) -> None:
+    bars = lock_bars(rows)
     if json:
-        print_json({"rows": rows, "bars": [{**msgspec.structs.asdict(bar), "met": bar.met} for bar in found]})
+        print_measured(rows, bars)
+        return
+    if markdown:
+        from soloist.lab.report import markdown_table  # it takes longer to load than all else here
+
+        print(
+            markdown_table(*locks_bench.table(rows, processes)), markdown_table(*bar_table(bars)), sep="\n\n"
+        )
         return
     print_table(
         f"Times in µs, entries per second; ours without a lease (Python {platform.python_version()})",
@@ -209,8 +234,7 @@ def _print_locks(rows: list[locks_bench.Measurement], processes: list[int], json
     for row in rows:
         if row.missing:
             print(f"{row.system} was not measured: {row.missing}")
-    if found:
-        print_table("What we want to reach", *bar_table(found))
+    print_bars(bars)
 
 
 def _print_worths(worths: list[lock_ablations.Worth], rounds: int, json: bool) -> None:
@@ -244,11 +268,13 @@ def _print_choice(rows: list[lock_choice.Measurement], rounds: int, json: bool) 
 
 
 def _print_semaphores(rows: list[lock_semaphores.Measurement], value: int, json: bool) -> None:
+    bars = lock_semaphores.bars(rows, value) if value == lock_semaphores.VALUE else []
     if json:
-        print_json(rows)
+        print_measured(rows, bars)
         return
     title = f"Semaphores of {value}, {lock_semaphores.NODES} nodes: times in µs, entries per second"
     print_table(title, *lock_semaphores.table(rows))
+    print_bars(bars)
 
 
 def _print_locality(rows: list[lock_locality.Locality], json: bool) -> None:

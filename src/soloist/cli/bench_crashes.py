@@ -7,13 +7,12 @@ import string
 from collections import Counter
 from typing import Annotated
 
-import msgspec
 import typer
 
 from soloist.bench import leases as leases_bench
 from soloist.bench import recovery as recovery_bench
-from soloist.bench.lock_bars import bar_table
 from soloist.cli.arguments import Json, at_least
+from soloist.cli.bench_bars import print_bars, print_measured
 from soloist.cli.output import print_json, print_table, print_text, progress_bar
 from soloist.core import PropertyViolated, UsageError, unknown
 from soloist.testing.judge import SLACK_SECONDS, Judgement
@@ -46,14 +45,13 @@ def recovery(
         rows = recovery_bench.measure(rounds, slow_rounds, systems or (), progress=progress)
     bars = recovery_bench.bars(rows)
     if json:
-        print_json({"rows": rows, "bars": [{**msgspec.structs.asdict(bar), "met": bar.met} for bar in bars]})
+        print_measured(rows, bars)
         return
     print_table("From kill -9 of the holder until the next one is in", *recovery_bench.table(rows))
     for row in rows:
         if row.missing:
             print_text(f"{row.system} was not measured: {row.missing}")
-    if bars:
-        print_table("What we want to reach", *bar_table(bars))
+    print_bars(bars)
 
 
 def nemesis(

@@ -1,20 +1,29 @@
 """The simulator where delays are drawn and nobody writes down each step: the same run as `Engine`'s, and a loop of its own.
 
-Messages have a heap to themselves, the *mail*: it is small, since they are short on their way, while every site that thinks
-has an event on the other. Many a delivery causes one message to one site, such as a reply: that message takes the place of the
-delivered one at the head of the mail, in one move instead of two.
+Messages have a queue to themselves, the *mail*: a list in order, the next one last, with times and numbers below zero for that. They
+are few as a rule, since they are short on their way: then it takes less to put one in its place than to keep a heap, and
+nothing to take the next one. Of many, those that arrive last are put *off*, into a heap.
 """
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator
-from heapq import heappop, heappush, heapreplace
+from heapq import heappop, heappush
+from itertools import count
 from math import inf
 from typing import Any
 
-from soloist.core import Message, Send, Site
+from soloist.core import Send, Site
 from soloist.sim.engine import Engine, Post
 from soloist.sim.links import Constant, Network
+
+Event = tuple[float, int, Any, Site, Site, int]
+
+LAST: Event = (-inf, 0, None, 0, 0, 0)
+"""Stands at the other end of the mail, which so is never empty."""
+MANY, KEPT = 1024, 512
+"""Messages from which on some are put off, and how many are not."""
 
 
 def serves(network: Network) -> bool:
@@ -22,15 +31,15 @@ def serves(network: Network) -> bool:
     return not isinstance(network.delay, Constant) and not network.send_cost and not network.receive_cost
 
 
-LAST: tuple[float, int, Any, Site, Site, int] = (inf, 0, None, 0, 0, 0)
-"""Stands at the end of the mail, which so is never empty."""
-
-
 class DrawnEngine(Engine):
     """One run of one system, over links that `serves` names, without a tracer."""
 
     def _post_for(self, network: Network) -> Post:
-        self.mail: list[tuple[float, int, Message, Site, Site, int]] = []
+        self.mail: list[Event] = [LAST]
+        self.off: list[tuple[float, int, Event]] = []
+        self.ticks = count(0, -1)
+        self.number = number = self.ticks.__next__
+        self.tick = lambda: -number()
         self.in_order = self._in_order if network.fifo else None
         return self._post_one_by_one if network.fifo else self._post_at_once
 
@@ -38,57 +47,87 @@ class DrawnEngine(Engine):
         for sender, to, message, mark in sends:
             for site in to:
                 time = self._in_order(sender, site, self.now + self.draw_delay())
-                heappush(self.mail, (time, self.tick(), message, site, sender, mark))
+                insort(self.mail, (-time, self.number(), message, site, sender, mark))
+        if len(self.mail) > MANY:
+            self._put_off()
 
     def _post_at_once(self, sends: list[Send]) -> None:
-        now, mail, ticks, delays = self.now, self.mail, self.ticks, self.delays
+        now, mail, numbers, delays = -self.now, self.mail, self.ticks, self.delays
         for sender, to, message, mark in sends:
             events = [
-                (now + delay, number, message, site, sender, mark)
-                for site, number, delay in zip(to, ticks, delays, strict=False)
+                (now - delay, number, message, site, sender, mark)
+                for site, number, delay in zip(to, numbers, delays, strict=False)
             ]
-            if len(events) > len(mail):
+            if len(events) > len(mail) // 8:
                 mail += events
-                mail.sort()  # a list in order is a heap, too
+                mail.sort()
             else:
                 for event in events:
-                    heappush(mail, event)
+                    insort(mail, event)
+        if len(mail) > MANY:
+            self._put_off()
+
+    def _put_off(self) -> None:
+        """Those that arrive last."""
+        for event in self.mail[1:-KEPT]:
+            heappush(self.off, (-event[0], -event[1], event))
+        del self.mail[1:-KEPT]
+
+    def _take_up(self) -> None:
+        """Those that were put off and arrive next."""
+        self.mail += [heappop(self.off)[2] for _ in range(min(KEPT, len(self.off)))]
+        self.mail.sort()
+        if len(self.mail) > MANY:
+            self._put_off()
 
     def run(self) -> None:
-        handlers, processes, mail, out = self.processes[0].handlers, self.processes, self.mail, self.out
-        entered, timers, heap, journal = out.entered, out.timers, self.heap, self.ledger.journal
-        draw_delay, tick, in_order, note = self.draw_delay, self.tick, self.in_order, journal.append
+        handlers, processes, out, heap = self.processes[0].handlers, self.processes, self.out, self.heap
+        entered, timers, mail, off = out.entered, out.timers, self.mail, self.off
+        note = self.ledger.journal.append
+        draw_delay, number, in_order, take = self.draw_delay, self.number, self.in_order, mail.pop
         self._begin()
         self._first_requests()
-        mail.append(LAST)
-        now, due = self.now, heap[0][0] if heap else inf
+        now, due = -self.now, self._due()
         sends = out.sends = []
         while not self.done:
-            event = mail[0]
-            if event[0] < due or (event[0] == due < inf and event < heap[0]):
+            event = take()
+            if event[0] > due or (event[0] == due and self._is_next(event)):
                 now, _, message, site, sender, out.mark = event
                 handlers[message.__class__](processes[site], sender, message)
                 if not (entered or timers):
                     if not sends:
-                        heappop(mail)
                         continue
                     send = sends.pop()
                     sender, to, message, mark = send
-                    if not sends and len(to) == 1:
+                    if not sends and len(to) == 1:  # such as a reply
                         note(send)
-                        time = now + draw_delay()
+                        time = now - draw_delay()
                         if in_order:
-                            time = in_order(sender, to[0], time)
-                        heapreplace(mail, (time, tick(), message, to[0], sender, mark))
+                            time = -in_order(sender, to[0], -time)
+                        insort(mail, (time, number(), message, to[0], sender, mark))
                         continue
                     sends.append(send)
-                heappop(mail)
-                self.now = now
+                self.now = -now
             else:
-                self._act(now)
+                mail.append(event)
+                if off and (not heap or off[0][0] <= heap[0][0]):
+                    self._take_up()
+                else:
+                    self._act(-now)
             self._effects()
-            sends, due = out.sends, heap[0][0] if heap else inf
+            sends, due = out.sends, self._due()
         self.ledger.charge()
+
+    def _due(self) -> float:
+        """When something else than the mail is next, below zero."""
+        due = -self.heap[0][0] if self.heap else -inf
+        return max(due, -self.off[0][0]) if self.off else due
+
+    def _is_next(self, event: Event) -> bool:
+        """Whether a message comes before what else is due at the same time."""
+        if self.off and self.off[0][0] == -event[0]:
+            return False
+        return bool(self.heap) and -event[1] < self.heap[0][1]
 
     def _act(self, now: float) -> None:
         if not self.heap:
@@ -99,6 +138,5 @@ class DrawnEngine(Engine):
         action(site, detail)
 
     def _in_flight(self) -> Iterator[tuple[float, int]]:
-        for event in self.mail:
-            if event is not LAST:
-                yield event[0], event[5]
+        for event in (*self.mail[1:], *(event for _, _, event in self.off)):
+            yield -event[0], event[5]

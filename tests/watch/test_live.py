@@ -14,10 +14,12 @@ import pytest
 from soloist.core import UsageError
 from soloist.net import Node
 from soloist.net.telemetry.recording import TraceRecorder
-from soloist.testing import crash, eventually, memory_nodes, started
+from soloist.testing import crash, eventually, memory_nodes, started, until
 from soloist.watch.live import Impossible, merge
+from soloist.watch.trace import Trace
 from soloist.watch.validate import validate
 from tests.net.helpers import run, under_way
+from tests.net.service.daemons import cluster, waiters
 
 ENTRIES = 4
 
@@ -136,6 +138,92 @@ def test_files_that_are_missing_or_broken_get_one_clear_line(tmp_path: Path) -> 
     files[0].write_text(text.replace('"version":2', '"version":3', 1))
     with pytest.raises(UsageError, match="a trace of version 3; this program reads 2"):
         merge(files, "x")
+
+
+def test_files_that_end_anywhere_are_read_as_far_as_they_go(tmp_path: Path) -> None:
+    """Of a node that was killed, or still runs: what came of what its file does not have is left out, and that is said."""
+
+    def of_others(trace: Trace) -> int:
+        return sum(step.site != 1 and step.what in ("request", "deliver", "release") for step in trace.steps)
+
+    def told(trace: Trace) -> bool:
+        return any("are left out" in note for note in trace.head.notes)
+
+    files = record(tmp_path)
+    whole = merge(files, "x")
+    assert not told(whole)
+    lines = files[1].read_bytes().splitlines(keepends=True)
+    seen = []
+    for kept in range(1, len(lines), 3):
+        files[1].write_bytes(b"".join(lines[:kept]))
+        trace = merge(files, "x")
+        assert validate(trace) is None
+        seen.append(of_others(trace))
+        assert told(trace) or seen[-1] == of_others(whole)
+    assert seen == sorted(seen)
+    assert seen[0] < seen[-1] <= of_others(whole)
+
+
+def test_what_is_no_record_gets_one_clear_line(tmp_path: Path) -> None:
+    files = record(tmp_path)
+    lines = files[0].read_text().splitlines(keepends=True)
+    for wrong in (
+        "5",
+        "[1]",
+        "null",
+        '"x"',
+        '{"soloist":7}',
+        '{"soloist":"lock"}',
+        '{"kind":"request"}',
+        '{"soloist":"view","node":[]}',
+    ):
+        files[0].write_text("".join([lines[0], f"{wrong}\n", *lines[1:]]))
+        with pytest.raises(UsageError, match=r"a\.jsonl:2 is no step of a trace") as caught:
+            merge(files, "x")
+        assert "\n" not in str(caught.value)
+
+
+def test_a_full_disk_ends_the_trace_and_not_the_node(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        nodes = memory_nodes("ab", locality=0)
+        recorder = TraceRecorder("a", tmp_path / "a.jsonl")
+        recorder.close()
+        nodes[0].observers.append(recorder)
+        with Path("/dev/full").open("w", buffering=1) as recorder.file:
+            async with started(nodes):
+                for _ in range(2):
+                    async with nodes[0].lock("x"):
+                        pass
+
+    run(scenario())
+    assert [each.getMessage() for each in caplog.records if "trace" in each.getMessage()] == [
+        "a: the trace ends here, it cannot be written: No space left on device"
+    ]
+
+
+def test_what_a_killed_daemon_has_sent_is_in_its_file() -> None:
+    """Real processes, and kill -9 right after: the run can be seen until then, and the next epoch after it."""
+    with cluster("a", "b", "c", start=False, more='lease = 5\ndata_dir = "data-{name}"\n') as found:
+        for name in "abc":
+            found.daemon(name, "--trace", f"{name}.jsonl")
+        found.ready("a", "b", "c")
+        found.hold("orders", "--name", "c")
+        waiting = found.start("run", "orders", "--name", "a", "--", "true")
+        until(lambda: waiters(found, "orders"), "a waits")
+        found.daemons["c"].kill()
+        assert found.finish(waiting)[0] == 0
+        files = [found.directory / f"{name}.jsonl" for name in "abc"]
+        told = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+        epochs = sorted({line["epoch"] for line in told if line.get("soloist") == "lock"})
+        before, after = merge(files, "orders", epochs[0]), merge(files, "orders", epochs[-1])
+    assert [before.name(step.site) for step in before.steps if step.enter] == ["c"]
+    assert [before.name(step.site) for step in before.steps if step.what == "request"] == ["c", "a"]
+    assert [before.name(step.site) for step in before.steps if step.what == "crash"] == ["c"]
+    assert not any("are left out" in note for note in before.head.notes)
+    assert [after.name(step.site) for step in after.steps if step.enter] == ["a"]
+    assert validate(before) is validate(after) is None
 
 
 def test_without_a_recorder_a_port_is_a_plain_one(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from soloist.watch.setup import Setup, fragment
 from soloist.watch.svg import svg as picture_of
 from soloist.watch.text import WIDTH
 from soloist.watch.text import text as timeline
-from soloist.watch.trace import parse
+from soloist.watch.trace import parse, text_of
 from soloist.watch.validate import validate as first_impossible
 
 LIST = "list"
@@ -258,12 +258,7 @@ def wants_page(port: int | None, no_browser: bool, beside: str | None) -> bool:
 
 def of_files(paths: list[Path], lock: str | None, epoch: int | None) -> Trace:
     """One trace or script, or what the nodes of a cluster have recorded."""
-    try:
-        content = paths[0].read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot read the trace {paths[0]}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{paths[0]} is no trace: it is not text") from None
+    content = text_of(paths[0])
     first = content.partition("\n")[0]
     if len(paths) > 1 or is_of_a_node(first):
         return merge(paths, lock, epoch)

@@ -2,7 +2,7 @@
 
 Clocks of hosts do not agree, so times only choose among steps of which none has to be first. What a node wrote down in its order stays
 in that order, and nothing arrives before it was sent. The replay adds what no node wrote: variables, lines, and who waits for what. It
-also is a test: a step that the algorithm would not have taken ends it.
+also is a test: a step that the algorithm would not have taken ends it. Only at its end may a file lack something: its node was killed, or goes on.
 
 One lock in one epoch is one run: in the next epoch everything begins anew.
 """
@@ -20,13 +20,20 @@ from soloist.algorithms import Card, find
 from soloist.core import Message, Process, Site, UsageError
 from soloist.sim.system import Flight, Happening, System
 from soloist.watch.recording import Recording, fields
-from soloist.watch.trace import VERSION, Trace, plain
+from soloist.watch.trace import VERSION, Trace, bytes_of, plain
 
 CAUSES = ("request", "deliver", "exit", "timeout")
 
 
 class Impossible(UsageError):
     """A step that the algorithm would not have taken."""
+
+
+class HalfWritten(Exception):
+    """The last step of a site lacks messages that it sent: its file ends in the middle of it."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
 
 
 class Event(msgspec.Struct):
@@ -78,20 +85,23 @@ class Files:
             self._read(path)
 
     def _read(self, path: Path) -> None:
-        try:
-            lines = path.read_bytes().splitlines()
-        except OSError as error:
-            raise UsageError(f"cannot read the trace {path}: {error.strerror}") from None
+        lines = bytes_of(path).splitlines()
         for number, line in enumerate(lines, 1):
             where = f"{path.name}:{number}"
             try:
-                self._take(msgspec.json.decode(line), where)
+                self._take(msgspec.json.decode(line, type=dict[str, Any]), where)
+            except UsageError:
+                raise
+            except msgspec.ValidationError as error:
+                raise UsageError(f"{where} is no step of a trace: {error}") from None
             except msgspec.MsgspecError:
                 if number == len(lines):
                     return  # cut off: the node was still writing, or was killed
                 raise UsageError(f"{where} is no step of a trace: it is no JSON") from None
-            except (KeyError, TypeError, ValueError) as error:
-                raise UsageError(f"{where} is no step of a trace: {error!r}") from None
+            except KeyError as error:
+                raise UsageError(f"{where} is no step of a trace: it has no {error}") from None
+            except (AttributeError, TypeError, ValueError) as error:
+                raise UsageError(f"{where} is no step of a trace: {error}") from None
 
     def _take(self, record: dict[str, Any], where: str) -> None:
         match record.get("soloist"):
@@ -110,7 +120,7 @@ class Files:
             case None:
                 self._step(record, where)
             case other:
-                raise ValueError(other)
+                raise ValueError(f"unknown record {other!r}")
 
     def _begin(self, record: dict[str, Any]) -> None:
         key = record["lock"], record["epoch"]
@@ -178,17 +188,32 @@ def merge(paths: Sequence[Path], lock: str | None = None, epoch: int | None = No
     files = Files(paths)
     log = files.choose(lock, epoch)
     card = find(log.algorithm)
-    order = in_order(log, files.nodes)
-    _agree(order)
-    recording = _replay(card, log, order)
+    recording, left = _replayed(card, log, files.nodes)
     _the_end(recording, log, files)
     others = sorted(f"{each.name} in epoch {each.epoch}" for each in files.logs.values() if each is not log)
     notes = [f"Epoch {log.epoch}; times are those of each host, moved where one would go backwards."]
     if others:
         notes.append(f"The files also have: {', '.join(others)}.")
+    if left:
+        notes.append(
+            f"The files end at different moments: {left} steps that came of what one of them does not have yet are left out."
+        )
     names = [f"{host}.{site}" if log.k > 1 else host for site, host in enumerate(log.hosts)]
     start = {str(site): snapshot.hex() for site, snapshot in sorted(log.snapshots.items())}
     return recording.trace(origin="live", unit="s", lock=log.name, sites=names, notes=notes, start=start)
+
+
+def _replayed(card: Card, log: Log, nodes: set[str]) -> tuple[Recording, int]:
+    """The run as far as the files have it, and how many steps are left out."""
+    left = 0
+    while True:
+        order = in_order(log, nodes)
+        _agree(order)
+        try:
+            return _replay(card, log, order), left + sum(map(len, log.events.values())) - len(order)
+        except HalfWritten as half:
+            log.events[half.site].pop()
+            left += 1
 
 
 def in_order(log: Log, nodes: set[str]) -> list[Event]:
@@ -199,7 +224,10 @@ def in_order(log: Log, nodes: set[str]) -> list[Event]:
     while queues:
         ready = [queue[0] for queue in queues.values() if queue[0].id is None or queue[0].id in sent]
         if not ready:
-            raise _missing(log, [queue[0] for queue in queues.values()], nodes)
+            stuck = [queue[0] for queue in queues.values()]
+            if set(log.hosts) <= nodes and any(each.peer not in queues for each in stuck):
+                break  # all is there that the sender's file has, which ends before this message
+            raise _missing(log, stuck, nodes)
         event = min(ready, key=lambda each: (each.time, each.site))
         queues[event.site].popleft()
         if not queues[event.site]:
@@ -249,8 +277,19 @@ def _replay(card: Card, log: Log, order: list[Event]) -> Recording:
             continue
         recording.time, recording.fence = event.time, event.fence
         choices.extend(event.chose)
-        _assert_same(event, _repeat(system, event, ids), ids)
+        happening = _repeat(system, event, ids)
+        if _is_half(event, happening, log):
+            raise HalfWritten(event.site)
+        _assert_same(event, happening, ids)
     return recording
+
+
+def _is_half(event: Event, happening: Happening, log: Log) -> bool:
+    """Whether a file ends in the middle of this step: what it has of it is right."""
+    recorded, expected = _messages(event, happening)
+    cut = len(recorded) < len(expected) or (happening.entered and not event.enter)
+    last = event is log.events[event.site][-1]
+    return last and cut and recorded == expected[: len(recorded)] and happening.entered >= event.enter
 
 
 def _begin(
@@ -294,15 +333,20 @@ def _repeat(system: System, event: Event, ids: dict[str, Flight]) -> Happening:
 
 def _assert_same(event: Event, happening: Happening, ids: dict[str, Flight]) -> None:
     """What was recorded is what the algorithm does; then the numbers of the messages are known, too."""
-    recorded = [(each["to"], each["message"]) for each in event.sent]
-    expected = [(f.to, {"kind": type(f.message).__name__, **fields(f.message)}) for f in happening.sent]
-    if plain(recorded) != plain(expected) or event.enter != happening.entered:
+    recorded, expected = _messages(event, happening)
+    if recorded != expected or event.enter != happening.entered:
         raise Impossible(
             f"{event.where}: at this {event.what} site {event.site} {_told(recorded, event.enter)}; "
             f"the algorithm {_told(expected, happening.entered)}"
         )
     for each, flight in zip(event.sent, happening.sent, strict=True):
         ids[each["id"]] = flight
+
+
+def _messages(event: Event, happening: Happening) -> tuple[list[Any], list[Any]]:
+    """What a step was recorded to send, and what the algorithm sends."""
+    expected = [(f.to, {"kind": type(f.message).__name__, **fields(f.message)}) for f in happening.sent]
+    return plain([(each["to"], each["message"]) for each in event.sent]), plain(expected)
 
 
 def _told(sent: list[Any], enters: bool) -> str:

@@ -15,6 +15,10 @@ import msgspec
 from soloist.core import UsageError
 
 VERSION = 2
+MOST_BYTES = 300_000_000
+"""Of the files that are read: some millions of steps."""
+MOST_NODES = 10_000
+"""Sites of a trace that is read: with more nobody sees anything."""
 LARGEST = 1 << 53
 """Up to here a number is a number in every reader of JSON; above, it is text."""
 
@@ -220,13 +224,25 @@ class Trace(msgspec.Struct, frozen=True):
 
 def read(path: Path) -> Trace:
     """A trace file of this version. Whatever is wrong with it is said in one line."""
+    return parse(text_of(path).splitlines(), str(path))
+
+
+def text_of(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot read the trace {path}: {error.strerror}") from None
+        return bytes_of(path).decode()
     except UnicodeDecodeError:
         raise UsageError(f"{path} is no trace: it is not text") from None
-    return parse(text.splitlines(), str(path))
+
+
+def bytes_of(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read the trace {path}: {error.strerror}") from None
+    if len(data) > MOST_BYTES:
+        raise UsageError(f"{path} is too long: {MOST_BYTES // 1_000_000} MB are read at most")
+    return data
 
 
 def parse(lines: Iterable[str], name: str) -> Trace:
@@ -269,6 +285,11 @@ def _head(line: str, name: str) -> Head:
 def _assert_sound(trace: Trace, name: str) -> None:
     """What every reader relies on: numbers count, sites exist, and messages are sent before they arrive."""
     nodes, known = trace.head.nodes, set()
+    if not (1 <= nodes <= MOST_NODES and trace.head.k >= 1):
+        raise UsageError(
+            f"{name}, line 1 is no head of a trace: {nodes} sites and K = {trace.head.k}; sites are 1 to {MOST_NODES}, and K is 1 or more"
+        )
+    sites = {str(site) for site in range(nodes)}
     for number, step in enumerate(trace.steps):
         where = f"{name}, step {step.n}"
         if step.n != number:
@@ -276,6 +297,8 @@ def _assert_sound(trace: Trace, name: str) -> None:
         for site in (step.site, *(sent.to for sent in step.sent)):
             if not 0 <= site < nodes:
                 raise UsageError(f"{where} names site {site}; sites are 0 to {nodes - 1}")
+        if wrong := {*step.why, *step.states} - sites:
+            raise UsageError(f"{where} tells of site {min(wrong)!r}; sites are 0 to {nodes - 1}")
         if step.message is not None and step.message not in known:
             raise UsageError(f"{where} is about message {step.message}, which nobody has sent")
         known |= {sent.id for sent in step.sent} | ({step.copy} if step.copy is not None else set())

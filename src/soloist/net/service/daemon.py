@@ -29,7 +29,6 @@ log = logging.getLogger("soloist.net")
 GRACE_SECONDS = 10.0
 """How long clients that hold something get to finish, when the daemon is told to stop."""
 LOOK_SECONDS = 1.0
-FLUSH_SECONDS = 1.0
 
 
 def serve(config: Config, name: str, grace: float = GRACE_SECONDS) -> None:
@@ -87,7 +86,7 @@ async def _serve(config: Config, name: str, grace: float) -> None:
         with contextlib.suppress(UsageError):  # it does without, where OpenTelemetry is not installed
             Spans(node)
         if member.trace:
-            await stack.enter_async_context(_trace(node, member.trace))
+            stack.enter_context(_trace(node, member.trace))
         if member.metrics:
             await stack.enter_async_context(Metrics(node).serving(member.metrics))
         await stack.enter_async_context(node)
@@ -135,20 +134,13 @@ async def _said(node: Node) -> None:
                 await asyncio.sleep(0.01)
 
 
-@contextlib.asynccontextmanager
-async def _trace(node: Node, path: Path) -> AsyncIterator[None]:
-    """Record meanwhile; now and then what was recorded goes to the file, should we be killed."""
+@contextlib.contextmanager
+def _trace(node: Node, path: Path) -> Iterator[None]:
+    """Record meanwhile."""
     recorder = TraceRecorder(node.name, path)
     node.observers.append(recorder)
-
-    async def flush() -> None:
-        while True:
-            await asyncio.sleep(FLUSH_SECONDS)
-            recorder.flush()
-
     try:
-        async with _task(flush()):
-            yield
+        yield
     finally:
         recorder.close()
 

@@ -9,6 +9,8 @@ Lines that are no steps begin with `soloist`: the head (one for each start of th
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import time
 from collections import Counter
 from pathlib import Path
@@ -25,10 +27,14 @@ if TYPE_CHECKING:
 
 VERSION = 2
 _encode = msgspec.json.Encoder().encode
+log = logging.getLogger("soloist.net")
 
 
 class TraceRecorder(Observer):
-    """Appends every step of a node to a file. Add it to `node.observers`, and close it after the node."""
+    """Appends every step of a node to a file. Add it to `node.observers`, and close it after the node.
+
+    Each line goes to the file before what it tells of leaves the node: of a node that is killed others know nothing that its file does not have.
+    """
 
     wants_steps = True
 
@@ -39,12 +45,11 @@ class TraceRecorder(Observer):
         """For each lock, how many messages went over each link in this epoch."""
         self._received: dict[str, Counter[tuple[Site, Site]]] = {}
         try:
-            self.file: TextIO = path.open("a", encoding="utf-8", buffering=1 << 16)
+            self.file: TextIO = path.open("a", encoding="utf-8", buffering=1)
         except OSError as error:
             raise UsageError(f"cannot write the trace to {path}: {error.strerror}") from None
-        self._write(
-            {"soloist": "trace", "version": VERSION, "origin": "live", "node": node, "time": time.time()}
-        )
+        head = {"soloist": "trace", "version": VERSION, "origin": "live", "node": node}
+        self._write({**head, "time": time.time()})
 
     def on_lock(self, beginning: Beginning) -> None:
         b = beginning
@@ -97,15 +102,22 @@ class TraceRecorder(Observer):
         return f"{self._epochs.get(lock, 0)}/{sender}>{to}/{links[sender, to]}"
 
     def _write(self, record: dict[str, Any]) -> None:
-        if not self.file.closed:
-            self.file.write(_encode(record).decode() + "\n")
-
-    def flush(self) -> None:
-        if not self.file.closed:
-            self.file.flush()
+        """A full disk ends the trace, and not the node."""
+        if self.file.closed:
+            return
+        try:
+            self.file.write(_line(record))
+        except OSError as error:
+            log.error("%s: the trace ends here, it cannot be written: %s", self.node, error.strerror)
+            self.close()
 
     def close(self) -> None:
-        self.file.close()
+        with contextlib.suppress(OSError):  # what cannot be written was told
+            self.file.close()
+
+
+def _line(record: dict[str, Any]) -> str:
+    return _encode(record).decode() + "\n"
 
 
 def _plain(message: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -178,3 +179,30 @@ def test_a_full_disk_is_one_line(line: str) -> None:
         done = subprocess.run([*SOLOIST, *line.split()], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
     assert done.stderr == "soloist: cannot write the output: no space is left on the device\n"
+
+
+@pytest.mark.parametrize(
+    ("closed", "line", "code"),
+    [(">&-", "algorithms", 0), (">&-", "simulate central --entries 20", 0), ("2>&-", "simulate nope", 2), ("<&- >&- 2>&-", "--help", 0)],
+)  # fmt: skip
+def test_a_standard_file_that_is_closed_is_no_traceback(closed: str, line: str, code: int) -> None:
+    """Nor is its number given to a file or a socket that is opened later."""
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *SOLOIST, *line.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
+def test_a_letter_that_cannot_be_written_is_a_question_mark() -> None:
+    done = subprocess.run(
+        [*SOLOIST, *"compare central lamport --nodes 3 --entries 100".split()],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "?" in done.stdout

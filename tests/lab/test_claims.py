@@ -142,6 +142,7 @@ LODHA_KSHEMKALYANI: list[tuple[int, dict[str, Any]]] = [
     (2, {"served": [served(3, True, extra=-1)]}),
     (3, {"served": [served(3, True)]}),
     (4, {"fig_3": {lk.OURS: 9, lk.RICART: 11}}),
+    (5, {"gap": dict.fromkeys(lk.RATES, point(0.5))}),
     (6, {"messages": {lk.RICART: {1.0: point(19.0)}, lk.LAMPORT: {1.0: point(26.0)}}}),
     (7, {"words": {lk.OURS: 4.5, lk.RICART: 3.5, lk.LAMPORT: 4.0}}),
     (8, {"two_inside": True}),
@@ -162,6 +163,23 @@ def test_what_lodha_and_kshemkalyani_predict_is_reproduced() -> None:
 @pytest.mark.parametrize(("number", "wrong"), LODHA_KSHEMKALYANI)
 def test_lodha_and_kshemkalyani_told_from_the_nearest_wrong(number: int, wrong: dict[str, Any]) -> None:
     assert verdict(lk.claims(change(lodha_kshemkalyani(), **wrong)), number) == "not reproduced"
+
+
+@pytest.mark.parametrize(
+    ("rate", "gap", "expected"),
+    [
+        (lk.RATES[0], point(0, 0), "reproduced"),  # no request met another one there
+        (lk.RATES[0], point(0.5), "partly"),
+        (lk.RATES[-1], point(0), "undecided"),
+        (lk.RATES[-1], point(0, 0), "partly"),
+    ],
+)
+def test_fewer_messages_than_ricart_and_agrawala_are_fewer_where_all_ask_and_more_nowhere(
+    rate: float, gap: Point, expected: str
+) -> None:
+    figures = lodha_kshemkalyani()
+    found = change(figures, gap={**figures.gap, rate: gap})
+    assert verdict(lk.claims(found), 5) == expected
 
 
 def test_an_improvement_that_changes_nothing_is_not_reproduced() -> None:

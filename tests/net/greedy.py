@@ -1,4 +1,7 @@
-"""A process that takes locks again and again and awaits nothing else; of several, one after the other."""
+"""A process that takes locks again and again and awaits nothing else; of several, one after the other.
+
+Without a lease: a node that has lost its lease lets its callers wait, and so has turns whatever these do.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ def be_greedy(name: str, peers: dict[str, str], names: list[str], pipe: Connecti
 
 
 async def _be_greedy(name: str, peers: dict[str, str], names: list[str]) -> None:
-    async with Node(name, peers, shortcut=False) as node:
+    async with Node(name, peers, shortcut=False, lease=None) as node:
         for lock in itertools.cycle([node.lock(name) for name in names]):
             async with lock:
                 pass

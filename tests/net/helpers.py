@@ -10,13 +10,15 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import PIPE, Popen
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 from unittest import mock
 from weakref import WeakKeyDictionary
 
 import msgspec
 
-from soloist.net import Client, LockError, Node
+from soloist.net import Client, LockError, Node, SyncClient, SyncNode, connect_sync
+from soloist.net.service.control import ControlServer
 from soloist.net.sync import new_loop
 from soloist.testing import Statement, Witness, eventually
 from soloist.testing.waiting import PATIENCE
@@ -195,3 +197,22 @@ def stop(*processes: Popen[bytes]) -> None:
 def split(addresses: Mapping[str, str], name: str) -> tuple[str, int]:
     host, port = addresses[name].rsplit(":", 1)
     return host, int(port)
+
+
+BEHIND: WeakKeyDictionary[Any, SyncNode] = WeakKeyDictionary()
+"""The node of a client."""
+
+
+@contextmanager
+def a_client(node: SyncNode) -> Iterator[SyncClient]:
+    """Of a node that runs here, too, through a socket as of a daemon."""
+    with TemporaryDirectory(prefix="soloist-") as directory:
+        server = ControlServer(node.node, "t", {})
+        node.call(lambda: server.start(Path(directory, "s")))
+        client = connect_sync(f"unix:{directory}/s")
+        BEHIND[client] = node
+        try:
+            yield client.start()
+        finally:
+            client.close()
+            node.call(server.close)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from soloist.core import UsageError
-from soloist.net import AcquireTimeout, Node, NodeClosed, SyncNode
+from soloist.net import AcquireTimeout, Node, NodeClosed, SyncNode, connect
 from soloist.net.client.operator import operate
 from soloist.net.link.wire import Envelope
 from soloist.net.service.control import ControlServer
@@ -83,6 +83,44 @@ def test_a_timeout_is_looked_at_wherever_it_is_given(timeout: Any) -> None:
     run(main())
     with ports("a") as peers, SyncNode("a", peers) as node, pytest.raises(UsageError, match="timeout must"):
         node.lock("x").acquire(timeout=timeout)
+
+
+PEERS = {"a": "127.0.0.1:1"}
+
+UNTOLD: dict[str, tuple[Callable[[], Any], str]] = {
+    "bytes for a node": (lambda: Node(b"a", PEERS), "a node's name must be a str, not b'a'"),  # type: ignore[arg-type]
+    "no node": (lambda: Node("", {"": "127.0.0.1:1"}), "a node's name must not be empty"),
+    "half a character": (lambda: Node("\ud800", {"\ud800": "127.0.0.1:1"}), "UTF-8"),
+    "a list of peers": (lambda: Node("a", ["a", "b"]), r"peers must be a dict of names and addresses like"),  # type: ignore[arg-type]
+    "a number for an address": (lambda: Node("a", {"a": 7400}), "address of 'a' in peers must be a str"),  # type: ignore[dict-item]
+    "a pair for an address": (lambda: Node("a", {"a": ("h", 1)}), "address of 'a' in peers must be a str"),  # type: ignore[dict-item]
+    "a number among the peers": (lambda: Node("a", {**PEERS, 5: "h:1"}), "a name in peers must be a str, not 5"),  # type: ignore[dict-item]
+    "a list to join": (lambda: Node("a", join=["b"], listen="h:1"), "join must be a dict"),  # type: ignore[arg-type]
+    "a port to listen at": (lambda: Node("a", PEERS, listen=7400), "listen must be a str, not 7400"),  # type: ignore[arg-type]
+    "numbers that vote": (lambda: Node("a", PEERS, voters=[5]), r"voters= is a list of names, not \[5\]"),  # type: ignore[list-item]
+    "a number that votes": (lambda: Node("a", PEERS, voters=5), "voters= is a list of names, not 5"),  # type: ignore[arg-type]
+    "a number to run": (lambda: Node("a", PEERS, algorithm=5), "algorithm must be a str, not 5"),  # type: ignore[arg-type]
+    "bytes for a cluster": (lambda: Node("a", PEERS, cluster=b"c"), "cluster must be a str, not b'c'"),  # type: ignore[arg-type]
+    "a path for TLS": (lambda: Node("a", PEERS, tls="a.pem"), "tls must be TLS"),  # type: ignore[arg-type]
+    "a number for a secret": (lambda: Node("a", PEERS, secret=4711), "secret must be a str or bytes, not of type int"),  # type: ignore[arg-type]
+    "a list for a directory": (lambda: Node("a", PEERS, data_dir=["d"]), "data_dir must be the path of a directory"),  # type: ignore[arg-type]
+    "a word for locality": (lambda: Node("a", PEERS, locality="x"), "locality must be a whole number, not 'x'"),  # type: ignore[arg-type]
+    "no transport": (lambda: Node("a", PEERS, transport="tcp"), "transport must be a Transport"),  # type: ignore[arg-type]
+    "a number for a URL": (lambda: connect(5), "a URL must be a str or a path, not 5"),  # type: ignore[arg-type]
+    "bytes for a URL": (lambda: connect(b"unix:/x"), "a URL must be a str or a path, not b'unix:/x'"),  # type: ignore[arg-type]
+    "a number for a program": (lambda: connect("soloist://h:1", program=5), "program must be a str, not 5"),  # type: ignore[arg-type]
+    "a list for a secret": (lambda: connect("soloist://h:1", secret=["s"]), "secret must be a str or bytes, not of type list"),  # type: ignore[arg-type]
+    "a path for a client's TLS": (lambda: connect("soloist+tls://h:1", tls="a.pem"), "tls must be TLS"),  # type: ignore[arg-type]
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", UNTOLD)
+def test_what_a_node_or_a_client_cannot_be_made_of_is_refused_in_one_line(wrong: str) -> None:
+    make, why = UNTOLD[wrong]
+    with pytest.raises(UsageError, match=why) as refused:
+        make()
+    assert "\n" not in str(refused.value)
+    assert "4711" not in str(refused.value), "a secret was shown"
 
 
 class Colour(str, enum.Enum):  # noqa: UP042

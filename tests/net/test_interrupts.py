@@ -13,6 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
@@ -22,7 +23,7 @@ from soloist.net import SyncNode
 from soloist.net.errand import Errand
 from soloist.net.sync_lock import Entered, SyncHold, SyncLock, SyncLocks
 from soloist.testing import ports
-from tests.net.helpers import LOOPS, run
+from tests.net.helpers import BEHIND, LOOPS, a_client, run
 
 SECONDS = 10.0
 
@@ -59,31 +60,39 @@ def leave(lock: SyncLock | SyncLocks, interrupt: Interrupt) -> None:
 
 
 @pytest.fixture(params=LOOPS, ids=["asyncio", "fastest"])
-def node(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncNode]:
+def loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     new_loop: Callable[[], asyncio.AbstractEventLoop] = request.param
-    monkeypatch.setattr("soloist.net.sync.new_loop", new_loop)
-    with ports("a") as peers, SyncNode("a", peers) as found:
+    monkeypatch.setattr("soloist.net.threaded.new_loop", new_loop)
+
+
+@pytest.fixture(params=["SyncNode", "connect_sync"])
+def home(request: pytest.FixtureRequest, loop: None) -> Iterator[Any]:
+    """What has locks: a node, or a client of one."""
+    with ExitStack() as stack:
+        peers = stack.enter_context(ports("a"))
+        node = stack.enter_context(SyncNode("a", peers))
+        found = node if request.param == "SyncNode" else stack.enter_context(a_client(node))
         gc.disable()  # it may call Python code anywhere, and what is raised there is lost
+        stack.callback(gc.enable)
         yield found
-        gc.enable()
 
 
 @pytest.mark.parametrize("names", ["x", "xy"])
 @pytest.mark.parametrize("use", [enter, leave])
 def test_ctrl_c_at_any_step_is_raised_and_leaves_nothing_behind(
-    node: SyncNode, names: str, use: Callable[[SyncLock | SyncLocks, Interrupt], None]
+    home: Any, names: str, use: Callable[[SyncLock | SyncLocks, Interrupt], None]
 ) -> None:
-    lock = node.lock(names) if len(names) == 1 else node.locks(*names)
+    lock = home.lock(names) if len(names) == 1 else home.locks(*names)
     places = 0
     while interrupted(use, lock, places):
         places += 1
-        assert not left_by(node, threading.current_thread())
+        assert not left_by(home, threading.current_thread())
         assert not lock._bodies._open
     assert places > 10
 
 
-def test_a_hold_whose_release_is_interrupted_is_given_back(node: SyncNode) -> None:
-    lock = node.lock("x")
+def test_a_hold_whose_release_is_interrupted_is_given_back(home: Any) -> None:
+    lock = home.lock("x")
 
     def release(lock: SyncLock, interrupt: Interrupt) -> None:
         hold = lock.acquire()
@@ -94,7 +103,7 @@ def test_a_hold_whose_release_is_interrupted_is_given_back(node: SyncNode) -> No
     places = 0
     while interrupted(release, lock, places):
         places += 1
-        assert not left_by(node, threading.current_thread())
+        assert not left_by(home, threading.current_thread())
     assert places > 10
 
 
@@ -111,16 +120,18 @@ def interrupted(use: Callable[[Any, Interrupt], None], lock: Any, places: int) -
     return False
 
 
-def left_by(node: SyncNode, thread: threading.Thread) -> list[str]:
-    """What it holds, when all that was handed to the loop is done."""
+def left_by(home: Any, thread: threading.Thread) -> list[str]:
+    """What it holds, when all that was handed to the loop is done; of a client, what its node has granted to it, too."""
     end = time.monotonic() + SECONDS
     while True:
         held = [
             name
-            for name, holds in list(node.node.holds.items())
+            for name, holds in list(home.node.holds.items())
             for hold in list(holds)
             if hold.key[1] is thread
         ]
+        if home in BEHIND:
+            held += list(BEHIND[home].node.holds)
         if not held or time.monotonic() > end:
             return held
         time.sleep(0)

@@ -11,11 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from contextlib import ExitStack
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -26,40 +23,18 @@ from soloist.net import (
     LockLost,
     NodeClosed,
     NotOwned,
-    SyncClient,
     SyncHold,
     SyncNode,
     WouldDeadlock,
-    connect_sync,
 )
-from soloist.net.service.control import ControlServer
 from soloist.testing import ports, until
-from tests.net.helpers import ROOT, Exclusion, split, start_python, stop
+from tests.net.helpers import BEHIND, ROOT, Exclusion, a_client, split, start_python, stop
 
 
 @pytest.fixture
 def peers() -> Iterator[dict[str, str]]:
     with ports("a", "b") as addresses:
         yield addresses
-
-
-BEHIND: WeakKeyDictionary[Any, SyncNode] = WeakKeyDictionary()
-"""The node of a client."""
-
-
-@contextmanager
-def a_client(node: SyncNode) -> Iterator[SyncClient]:
-    """Of a node that runs here, too, through a socket as of a daemon."""
-    with TemporaryDirectory(prefix="soloist-") as directory:
-        server = ControlServer(node.node, "t", {})
-        node.call(lambda: server.start(Path(directory, "s")))
-        client = connect_sync(f"unix:{directory}/s")
-        BEHIND[client] = node
-        try:
-            yield client.start()
-        finally:
-            client.close()
-            node.call(server.close)
 
 
 @pytest.fixture(params=["SyncNode", "connect_sync"])
@@ -403,12 +378,15 @@ def test_a_thread_may_be_interrupted_while_it_waits() -> None:
 
 
 @pytest.mark.smoke
+@pytest.mark.parametrize("loop", ["asyncio", "fastest"])
 @pytest.mark.parametrize(
     ("use", "names"), [("acquire", "x"), ("enter", "x"), ("enter", "xy"), ("leave", "x"), ("leave", "xy")]
 )
-def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(use: str, names: str) -> None:
+def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(
+    use: str, names: str, loop: str
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.net.pestered", use, names, "300", "1"],
+        [sys.executable, "-m", "tests.net.pestered", use, names, "300", "1", loop],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,

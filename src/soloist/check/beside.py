@@ -16,7 +16,7 @@ from typing import Protocol
 from soloist.check.explore import Jobs, Progress, Watcher, memory_used
 from soloist.check.finding import Finding
 from soloist.children import deaf, obedient
-from soloist.core import UsageError
+from soloist.core import UsageError, whole
 
 
 class Errand(Protocol):
@@ -39,7 +39,7 @@ def cores() -> int:
 
 def wanted(jobs: int) -> int:
     """How many cores are used where somebody asks for so many; 0: all. There is nothing to gain with more than there are."""
-    if jobs < 0:
+    if whole("jobs", jobs) < 0:
         raise UsageError(f"jobs must be at least 0 (one per core), not {jobs}")
     return min(jobs or cores(), cores())
 

@@ -38,7 +38,8 @@ class Limits(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         for name in ("states", "memory", "seconds"):
-            if not getattr(self, name) > 0:
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not value > 0:
                 raise UsageError(f"the limit on {name} must be positive, not {getattr(self, name)}")
 
 

@@ -35,7 +35,7 @@ from soloist.check.report import Report, Vacuity, WorstCase
 from soloist.check.setting import ALL, UNBOUNDED, setting
 from soloist.check.start import WrongStart
 from soloist.check.worst import MEASURES, worst
-from soloist.core import Phase, unknown
+from soloist.core import Phase, UsageError, shown, unknown, whole
 
 ENDLESS_STATES = 150_000
 """States after which the endless search gives way to bounded requests."""
@@ -67,7 +67,9 @@ def check(
     """
     if worst is not None and worst not in MEASURES:
         raise unknown("measure", worst, MEASURES)
-    jobs = wanted(jobs)
+    jobs, endless_states = wanted(jobs), whole("endless_states", endless_states)
+    if limits is not None and not isinstance(limits, Limits):
+        raise UsageError(f"limits must be Limits, not {shown(limits)}")
     what = setting(card, nodes, rounds, k, channels, options, **network)
     assignment = Assignment(
         what,

@@ -38,14 +38,14 @@ from soloist.check.model import Model
 from soloist.check.parts import ALARM, FIELD, LEFT_COUNT, Pool, Thing
 from soloist.check.setting import Setting
 from soloist.check.steps import Action, Move
-from soloist.core import Site, unknown
+from soloist.core import Site, several, unknown
 
 REDUCTIONS = ("messages", "values", "clocks", "receiver", "early")
 
 
 def chosen(names: Iterable[str]) -> frozenset[str]:
-    names = frozenset(names)
-    for name in sorted(names):
+    names = several("reductions", names)
+    for name in sorted(names, key=str):
         if name not in REDUCTIONS:
             raise unknown("reduction", name, REDUCTIONS)
     return names

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from soloist.algorithms import Card, Size
-from soloist.core import UsageError, unknown
+from soloist.core import UsageError, shown, unknown, whole
 from soloist.views.prefix import Prefix
 
 Channels = Literal["fifo", "any"]
@@ -86,6 +86,9 @@ class Setting(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, rounds=tuple(UNBOUNDED if r else 0 for r in self.rounds))
 
 
+NETWORK = frozenset(Setting.__struct_fields__) - {"card", "size", "rounds", "channels"}
+
+
 def setting(
     card: Card,
     nodes: int = 3,
@@ -96,24 +99,33 @@ def setting(
     **network: Any,
 ) -> Setting:
     """Check every number and name; an impossible one is answered with one clear line."""
-    size = card.size(nodes, k, options)
+    if not isinstance(card, Card):
+        raise UsageError(
+            f"what is checked must be a Card, as soloist.algorithms.find gives it, not {shown(card)}"
+        )
+    size = card.size(whole("nodes", nodes), whole("k", k), options)
     if nodes > SITES_AT_MOST:
         raise UsageError(f"nodes must be at most {SITES_AT_MOST} to be checked, not {nodes}")
     chosen = _one_of("channels", channels or card.links(k), ("fifo", "any"))
     _one_of("restart", network.get("restart", "never"), ("never", "snapshot", "fresh"))
     for name in ("crashes", "faults", "timeouts"):
-        count = network.get(name, 0)
+        count = whole(name, network.get(name, 0))
         if not 0 <= count <= FAULTS_AT_MOST and not (name != "crashes" and count == UNBOUNDED):
             raise UsageError(f"{name} must be from 0 to {FAULTS_AT_MOST}, not {count}")
+    for name in network:
+        if name not in NETWORK:
+            raise unknown("argument", name, NETWORK)
     return Setting(card, size, _rounds(rounds, nodes), chosen, **network)  # type: ignore[arg-type]
 
 
 def _rounds(rounds: int | Sequence[int], nodes: int) -> tuple[int, ...]:
-    each = (rounds,) * nodes if isinstance(rounds, int) else tuple(rounds)
+    each = (
+        tuple(rounds) if isinstance(rounds, Iterable) and not isinstance(rounds, str) else (rounds,) * nodes
+    )
     if len(each) != nodes:
         raise UsageError(f"rounds names {len(each)} sites, but there are {nodes}")
     for count in each:
-        if count < 0:
+        if whole("rounds", count) < 0:
             raise UsageError(f"rounds must not be negative, and {count} is")
     if not any(each):
         raise UsageError("rounds are all 0: no site ever asks, so there is nothing to check")

@@ -6,6 +6,7 @@ import os
 import sys
 from errno import ENOSPC
 from importlib import import_module
+from io import TextIOWrapper
 from keyword import iskeyword
 from typing import Any
 
@@ -78,6 +79,7 @@ COMMANDS = {
 none of them."""
 MAY_STAND_ALONE = {"--example": "list", "--puzzle": "list"}
 """Options of `watch` whose value may be left out, and what is meant then."""
+STANDARD_ERROR = 2
 FULL = "cannot write the output: no space is left on the device"
 
 
@@ -157,6 +159,7 @@ def complain(message: str, code: int) -> int:
 
 
 def entry_point() -> None:
+    stand_by_the_standard_files()
     code = main()
     try:
         sys.stdout.flush()
@@ -169,6 +172,21 @@ def entry_point() -> None:
                 FULL if error.errno == ENOSPC else f"cannot write the output: {error.strerror}", 2
             )
     sys.exit(code)
+
+
+def stand_by_the_standard_files() -> None:
+    """They are there, and take every letter, if only as a question mark.
+
+    Where one of them is closed, the next file or socket would have its number, and what is printed would go there.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= STANDARD_ERROR:
+        os.set_inheritable(number, True)
+    os.close(number)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def drop_output() -> None:

@@ -78,7 +78,7 @@ def write_text(path: Path, text: str, what: str) -> None:
         sys.stdout.write(text)
         return
     try:
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write the {what} to {path}: {error.strerror}") from None
 
@@ -98,7 +98,7 @@ def picture(path: Path | None, title: str) -> Iterator[None]:
         yield
         # Rich's template names web fonts; a picture should load nothing from elsewhere.
         template = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
-        path.write_text(_picture.export_svg(title=title, code_format=template, unique_id="soloist"))
+        path.write_text(_picture.export_svg(title=title, code_format=template, unique_id="soloist"), "utf-8")
     except OSError as error:
         raise UsageError(f"cannot write the picture to {path}: {error.strerror}") from None
     finally:

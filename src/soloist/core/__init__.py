@@ -1,5 +1,6 @@
 """Messages, the numbers in them, processes, ports, traces and errors: what every layer above agrees on."""
 
+from soloist.core.checked import real, several, shown, whole
 from soloist.core.counter import Clock, Counter, HeardNumber, MyClock, MyNumber, Number, Stamp
 from soloist.core.errors import PropertyViolated, ProtocolError, SoloistError, UsageError, unknown
 from soloist.core.message import Message, Site, encode, scalar_words, words
@@ -30,7 +31,11 @@ __all__ = [
     "UsageError",
     "encode",
     "on",
+    "real",
     "scalar_words",
+    "several",
+    "shown",
     "unknown",
+    "whole",
     "words",
 ]

@@ -35,7 +35,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
     import difflib  # takes a while, and is needed when somebody erred only
 
     known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5) if isinstance(name, str) else []
     if near:
         hint = f"did you mean {' or '.join(near)}?"
     elif known:

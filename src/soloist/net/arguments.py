@@ -7,10 +7,9 @@ the wire, and nothing that others would read as something else, gets past this d
 from __future__ import annotations
 
 import math
-import operator
 from typing import Literal
 
-from soloist.core import UsageError
+from soloist.core import UsageError, shown
 from soloist.views import FOR_GOOD
 
 OnHolderLoss = Literal["release", "hold"]
@@ -23,13 +22,13 @@ FOREVER = 1e9
 def check_text(what: str, text: str) -> str:
     """A name or a note, as a plain string."""
     if not isinstance(text, str):
-        raise UsageError(f"a lock's {what} must be a str, not {_shown(text)}")
+        raise UsageError(f"a lock's {what} must be a str, not {shown(text)}")
     if len(text) > LONGEST:
         raise UsageError(f"a lock's {what} has at most {LONGEST} characters, not {len(text)}")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise UsageError(f"a lock's {what} must be text that UTF-8 can write, not {_shown(text)}") from None
+        raise UsageError(f"a lock's {what} must be text that UTF-8 can write, not {shown(text)}") from None
     return str.__str__(text)  # of an enumeration of strings, for example, the string
 
 
@@ -41,16 +40,6 @@ def check_name(name: str) -> str:
 
 def check_note(note: str | None) -> str | None:
     return None if note is None else check_text("note", note)
-
-
-def check_count(what: str, number: int) -> int:
-    """A whole number, of whatever kind; but neither true nor false, which Python would take for 1 and 0."""
-    try:
-        if isinstance(number, bool):
-            raise TypeError
-        return operator.index(number)
-    except TypeError:
-        raise UsageError(f"{what} must be a whole number, not {_shown(number)}") from None
 
 
 def check_timeout(timeout: float | None) -> float | None:
@@ -65,7 +54,7 @@ def check_timeout(timeout: float | None) -> float | None:
         seconds = math.nan
     if math.isnan(seconds):
         raise UsageError(
-            f"timeout must be a number of seconds, not {_shown(timeout)}; None waits for ever, 0 tries once"
+            f"timeout must be a number of seconds, not {shown(timeout)}; None waits for ever, 0 tries once"
         )
     if seconds < 0:
         raise UsageError(f"timeout must not be negative, but is {timeout}; None waits for ever, 0 tries once")
@@ -79,7 +68,7 @@ def check_max_hold(seconds: float | None) -> float | None:
     number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if not number or not 0 < seconds < math.inf:
         raise UsageError(
-            f"max_hold must be a number of seconds above 0, or None for no limit; not {_shown(seconds)}"
+            f"max_hold must be a number of seconds above 0, or None for no limit; not {shown(seconds)}"
         )
     return float(seconds)
 
@@ -87,20 +76,14 @@ def check_max_hold(seconds: float | None) -> float | None:
 def check_loss(on_holder_loss: OnHolderLoss, lock_delay: float | None) -> float | None:
     """For how long nobody gets in after the holder was lost, in seconds; `FOR_GOOD`: until it is broken; None: at once."""
     if on_holder_loss not in ("release", "hold"):
-        raise UsageError(f"on_holder_loss must be 'release' or 'hold', not {_shown(on_holder_loss)}")
+        raise UsageError(f"on_holder_loss must be 'release' or 'hold', not {shown(on_holder_loss)}")
     if lock_delay is None:
         return FOR_GOOD if on_holder_loss == "hold" else None
     number = isinstance(lock_delay, int | float) and not isinstance(lock_delay, bool)
     if not number or not 0 <= lock_delay < FOREVER:
         raise UsageError(
-            f"lock_delay must be a number of seconds, 0 or more, or None for none; not {_shown(lock_delay)}"
+            f"lock_delay must be a number of seconds, 0 or more, or None for none; not {shown(lock_delay)}"
         )
     if on_holder_loss == "hold":
         raise UsageError("lock_delay ends by itself, and on_holder_loss='hold' never does: give one of them")
     return float(lock_delay) or None
-
-
-def _shown(what: object) -> str:
-    """In one line, whatever it is."""
-    shown = repr(what)
-    return shown if len(shown) <= 40 else f"{shown[:40]}… ({type(what).__name__})"

@@ -12,6 +12,7 @@ from soloist.core import UsageError
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.handshake import Who, incarnation
 from soloist.net.link.versions import offered
+from soloist.net.told import check_words
 from soloist.views import Algorithm, View
 
 USUAL = ("bulgannawar-vaidya", "srimani-reddy")
@@ -21,6 +22,7 @@ Cards = tuple[Card, Card]
 
 def chosen(algorithm: str | None, semaphore_algorithm: str | None) -> Cards:
     """What serves several can serve one, but not the other way round."""
+    check_words({"algorithm": algorithm, "semaphore_algorithm": semaphore_algorithm})
     lock, semaphore = load(algorithm or USUAL[0]), load(semaphore_algorithm or USUAL[1])
     if semaphore.capacity != "K":
         raise UsageError(f"{semaphore.name} is for locks; choose another, `soloist algorithms` lists them")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from soloist.core import whole
+from soloist.net.arguments import check_name
 from soloist.net.errors import LockError
 
 
@@ -29,6 +31,7 @@ class FenceGuard:
 
     def check(self, name: str, fence: int) -> None:
         """Accept this fence, or raise `StaleFence` if a higher one has been accepted."""
+        name, fence = check_name(name), whole("a fence", fence)  # after NaN, say, it would accept anything
         with self._mutex:
             highest = self._highest.get(name, 0)
             if fence < highest:

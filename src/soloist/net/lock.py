@@ -9,10 +9,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from soloist.algorithms import CATALOGUE
-from soloist.core import UsageError
+from soloist.core import UsageError, whole
 from soloist.net.arguments import (
     OnHolderLoss,
-    check_count,
     check_loss,
     check_max_hold,
     check_name,
@@ -288,7 +287,7 @@ class Semaphore(Lock):
             on_holder_loss=on_holder_loss,
             lock_delay=lock_delay,
         )
-        value, permits = check_count("a semaphore's value", value), check_count("permits", permits)
+        value, permits = whole("a semaphore's value", value), whole("permits", permits)
         if value < 1:
             raise UsageError(f"a semaphore's value must be at least 1, not {value}")
         if value > node.table.most_permits:

@@ -42,6 +42,7 @@ from soloist.net.member.engines import Endpoints, engine
 from soloist.net.member.home import default_directory
 from soloist.net.member.origin import DataDirectory, by_clock
 from soloist.net.seen import Seen
+from soloist.net.told import check_rest, check_secret
 
 log = logging.getLogger("soloist.net")
 
@@ -92,15 +93,14 @@ class Node(Life, LockMaker, Seen):
         (terms, begin), in_memory = engine(asked, etcd), isinstance(transport, MemoryTransport)
         voting = "etcd" if etcd else "lease" if terms else ""
         told = company(name, peers, join, listen, address, voters, voter_only, voting, in_memory)
-        if locality < 0:
-            raise UsageError(f"locality must not be negative, but is {locality}")
+        check_rest(cluster, tls, data_dir, locality, transport)
         super().__init__(name)
         self.lease, self.voter_only, self.voting = terms.length if terms else None, voter_only, voting
         cards = chosen(algorithm, semaphore_algorithm)
         if terms and not data_dir and not in_memory:
             data_dir = default_directory(cluster, name)
         self._data = DataDirectory(data_dir, cluster, name) if data_dir else None
-        key = secret.encode() if isinstance(secret, str) else secret or b""
+        key = check_secret(secret)
         self.transport: Transport = transport or TcpTransport(
             name, told.parsed(), key, tls, insecure, shortcut, told.listens()
         )

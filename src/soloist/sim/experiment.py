@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from html import escape
@@ -19,7 +19,7 @@ import msgspec
 from soloist.algorithms import Card, Size, load_any
 from soloist.algorithms.printed import find_printed
 from soloist.children import process_pool
-from soloist.core import Process, PropertyViolated, ProtocolError, Site, UsageError
+from soloist.core import Process, PropertyViolated, ProtocolError, Site, UsageError, shown, whole
 from soloist.core.trace import Recorder
 from soloist.sim.drawn import DrawnEngine, serves
 from soloist.sim.engine import Engine
@@ -44,6 +44,14 @@ LIMITS: dict[str, tuple[int, float]] = {
     "inside": (0, sys.float_info.max),
 }
 """What makes sense, and what fits into a machine: a site and an entry take some hundred bytes each."""
+WHOLE = ("nodes", "k", "entries", "warmup", "seed", "replications")
+KINDS: dict[str, tuple[type, ...]] = {
+    "algorithm": (str,),
+    "inside": (float, int),
+    "options": (dict, Mapping),
+    "network": (Network,),
+    "faults": (tuple, list),
+}
 
 
 class Experiment(msgspec.Struct, frozen=True):
@@ -67,6 +75,7 @@ class Experiment(msgspec.Struct, frozen=True):
     faults: tuple[Fault, ...] = ()
 
     def __post_init__(self) -> None:
+        self._check_types()
         for name, (least, most) in LIMITS.items():
             value = getattr(self, name)
             if value is None or least <= value <= most:
@@ -75,6 +84,16 @@ class Experiment(msgspec.Struct, frozen=True):
             raise UsageError(f"{name} must be {limit}, not {value:g}")
         for fault in self.faults:
             fault.check(self.nodes)
+
+    def _check_types(self) -> None:
+        for name in WHOLE:
+            if name != "warmup" or self.warmup is not None:
+                whole(name, getattr(self, name))
+        for name, kinds in KINDS.items():
+            if not isinstance(value := getattr(self, name), kinds):
+                raise UsageError(f"{name} must be of type {kinds[0].__name__}, not {shown(value)}")
+        if not hasattr(self.workload, "schedule"):
+            raise UsageError(f"workload must be Thinking, Saturated or Listed, not {shown(self.workload)}")
 
     def card(self) -> Card:
         """The card of its algorithm, or of what is printed of it."""
@@ -199,7 +218,7 @@ def simulate(
     jobs: int = 1,
 ) -> Result:
     """Run an experiment. A broken promise of the card raises `PropertyViolated`, with the seed."""
-    if jobs < 0:
+    if whole("jobs", jobs) < 0:
         raise UsageError(f"jobs must be at least 0 (one per core), not {jobs}")
     began = time.perf_counter()
     seeds = range(experiment.seed, experiment.seed + experiment.replications)

@@ -9,7 +9,7 @@ from random import Random
 
 import msgspec
 
-from soloist.core import UsageError, unknown
+from soloist.core import UsageError, real, shown, unknown
 from soloist.durations import duration
 
 BLOCK = 256
@@ -26,6 +26,9 @@ class Constant(msgspec.Struct, frozen=True, tag="constant"):
 
     mean: float
 
+    def __post_init__(self) -> None:
+        real("latency", self.mean)
+
     def draws(self, random: Random) -> Iterator[float]:
         return repeat(self.mean)
 
@@ -37,6 +40,8 @@ class Uniform(msgspec.Struct, frozen=True, tag="uniform"):
     high: float
 
     def __post_init__(self) -> None:
+        real("latency", self.low)
+        real("latency", self.high)
         if self.low > self.high:
             raise UsageError(f"uniform latency needs low <= high, not {self.low:g} and {self.high:g}")
 
@@ -54,6 +59,9 @@ class Exponential(msgspec.Struct, frozen=True, tag="exponential"):
 
     mean: float
 
+    def __post_init__(self) -> None:
+        real("latency", self.mean)
+
     def draws(self, random: Random) -> Iterator[float]:
         draw, log, scale = random.random, math.log, -self.mean
         return _in_blocks(lambda: [scale * log(1.0 - u) for u in starmap(draw, repeat((), BLOCK))])
@@ -64,6 +72,10 @@ class Lognormal(msgspec.Struct, frozen=True, tag="lognormal"):
 
     mean: float
     sigma: float = 0.5
+
+    def __post_init__(self) -> None:
+        real("latency", self.mean)
+        real("sigma of the latency", self.sigma)
 
     def draws(self, random: Random) -> Iterator[float]:
         if self.mean == 0:
@@ -109,6 +121,9 @@ class Network(msgspec.Struct, frozen=True):
     receive_cost: float = 0.0
 
     def __post_init__(self) -> None:
+        if not hasattr(self.delay, "draws"):
+            raise UsageError(
+                f"delay must be a Constant, Uniform, Exponential or Lognormal, not {shown(self.delay)}"
+            )
         for name in ("send_cost", "receive_cost"):
-            if (cost := getattr(self, name)) < 0:
-                raise UsageError(f"{name.replace('_', ' ')} must not be negative, but is {cost:g}")
+            real(name.replace("_", " "), getattr(self, name))

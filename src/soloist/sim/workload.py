@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from soloist.core import Site, UsageError
+from soloist.core import Site, UsageError, shown, whole
 
 
 class Schedule(Protocol):
@@ -41,6 +41,8 @@ class Thinking(msgspec.Struct, frozen=True):
     rate: float
 
     def __post_init__(self) -> None:
+        if isinstance(self.rate, bool) or not isinstance(self.rate, int | float):
+            raise UsageError(f"rate must be a number, not {shown(self.rate)}")
         if not LEAST_RATE <= self.rate < math.inf:
             raise UsageError(f"rate must be above 0 (requests per site and time unit), not {self.rate:g}")
 
@@ -112,16 +114,27 @@ class Listed(msgspec.Struct, frozen=True):
 
     times: tuple[tuple[float, Site], ...]
 
+    def __post_init__(self) -> None:
+        if isinstance(self.times, str) or not isinstance(self.times, Sequence):
+            raise UsageError(f"requests are several times and sites, not {shown(self.times)}")
+
     @property
     def requests(self) -> int:
         return len(self.times)
 
     def schedule(self, nodes: int, random: Random) -> Schedule:
         """Who asks when: as it was listed."""
-        for time, site in self.times:
-            if not 0 <= site < nodes:
+        for each in self.times:
+            try:
+                time, site = each
+                negative = not 0 <= time < math.inf
+            except (TypeError, ValueError):
+                raise UsageError(
+                    f"a request is a time and a site, such as (1.5, 2), not {shown(each)}"
+                ) from None
+            if not 0 <= whole("the site of a request", site) < nodes:
                 raise UsageError(f"request at {time:g} names site {site}; sites are 0 to {nodes - 1}")
-            if not 0 <= time < math.inf:
+            if negative:
                 raise UsageError(f"request of site {site} at {time:g}: times must not be negative")
         return _Given(nodes, self.times)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import AsyncExitStack
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,9 +15,9 @@ from soloist.net.engine.layout import Layout
 from soloist.net.engine.ticket import Effects
 from soloist.net.engine.turns import LOOK_SECONDS, Turns
 from soloist.net.link.transport import Transport
-from soloist.testing import Crew, FaultProxy, eventually, memory_cluster, ports, started
+from soloist.testing import Crew, FaultProxy, eventually, memory_cluster, ports, started, until
 from tests.net.greedy import be_greedy
-from tests.net.helpers import Exclusion, run
+from tests.net.helpers import Exclusion, run, split
 
 ENTRIES = 30
 
@@ -44,7 +45,7 @@ def test_a_greedy_caller_begun_right_after_the_start_starves_nobody(names: int) 
             crew = Crew()
             crew.start("a", be_greedy, "a", peers, wanted)
             try:
-                async with started([Node(name, peers, shortcut=False) for name in "bc"]) as nodes:
+                async with started([Node(name, peers, shortcut=False, lease=None) for name in "bc"]) as nodes:
                     exclusion = Exclusion()
                     for _ in range(2):
                         visits = (exclusion.visit(node, node.lock(wanted[0]), ENTRIES) for node in nodes)
@@ -70,7 +71,7 @@ def test_a_greedy_caller_starves_nobody_after_a_cut(monkeypatch: pytest.MonkeyPa
                 for name, proxy in zip("bc", proxies, strict=True):
                     seen[name] = await proxy.start()
                     stack.push_async_callback(proxy.close)
-                nodes = [Node(name, peers, shortcut=False) for name in "bc"]
+                nodes = [Node(name, peers, shortcut=False, lease=None) for name in "bc"]
                 await stack.enter_async_context(started(nodes))
                 [lock] = resting_at(0, 3)
                 crew = Crew()
@@ -88,6 +89,34 @@ def test_a_greedy_caller_starves_nobody_after_a_cut(monkeypatch: pytest.MonkeyPa
                 await eventually(lambda: all(proxy.accepted > 1 for proxy in proxies), "a has called again")
 
     run(main(), 30)
+
+
+def test_a_greedy_caller_hears_whoever_calls_for_the_first_time() -> None:
+    """There is no connection yet to look at, and a handshake takes several turns."""
+    with ports("a") as peers:
+        crew = Crew()
+        crew.start("a", be_greedy, "a", peers, ["x"])
+        try:
+            until(lambda: answered(peers), "a has started")
+            for _ in range(3):  # by now it does nothing but enter
+                assert answered(peers)
+        finally:
+            crew.kill("a")
+            crew.stop()
+
+
+def answered(peers: dict[str, str]) -> bool:
+    """Whether a stranger who talks nonsense is sent away."""
+    try:
+        with socket.create_connection(split(peers, "a"), timeout=10) as stranger:
+            stranger.sendall(b"nonsense" * 1000)
+            while stranger.recv(4096):
+                pass
+    except ConnectionRefusedError:
+        return False
+    except ConnectionResetError:
+        pass
+    return True
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import msgspec
 
 from soloist.algorithms._arbiter import Grant, Inquire, Yield
 from soloist.algorithms.agrawal_el_abbadi import CARD, AgrawalElAbbadi
-from soloist.algorithms.printed._erratum import Erratum
+from soloist.algorithms.printed._erratum import Erratum, Example, Slip, steps
 from soloist.core import WAITING, Site, on
 
 
@@ -73,5 +73,28 @@ NOTES = (
         rounds=(0, 0, 0, 1, 1, 1, 0),
         channels="any",
         run="not said",
+    ),
+)
+
+EXAMPLES = (
+    Example(
+        algorithm="agrawal-el-abbadi",
+        code="A3",
+        text=f"{SURVEY}: 'it requires (N+1)/2 messages when some failures occur'",
+        says="(N+1)/2 is how many sites a quorum may have then: 4 of 7 where the root is down. Each of them but the site itself costs "
+        "three messages, a REQUEST, a GRANT and a RELEASE.",
+        repair="None: the card counts the sites of the quorums that are in use.",
+        script=steps("start agrawal-el-abbadi nodes=7 failed=0; acquire 3; settle; release 3; settle"),
+        published=4,
+    ),
+)
+
+SLIPS_IN_NOTES = (
+    Slip(
+        algorithm="agrawal-el-abbadi",
+        code="A4",
+        text=f"{SURVEY}: 'If a yield message is received, node j sends its permission to i'",
+        says="Since j asked, for the request of i, an older one may have come; what becomes of that is not said.",
+        repair="The permission goes to whichever request is the oldest then.",
     ),
 )

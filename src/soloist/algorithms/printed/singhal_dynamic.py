@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from soloist.algorithms.printed._erratum import Example, steps
+from soloist.algorithms.printed._erratum import Example, Slip, steps
 
 EXAMPLES = (
     Example(
@@ -17,5 +17,15 @@ EXAMPLES = (
             acquire 1; settle; release 0; settle; acquire 0; settle; release 1; settle; release 0"""
         ),
         published=1.5,
+    ),
+)
+
+SLIPS_IN_NOTES = (
+    Slip(
+        algorithm="singhal-dynamic",
+        code="D2",
+        text="survey of 1993, section 5, Singhal: 'if node i was not in its Rj set, it is added and a request is sent to it'",
+        says="Which timestamp this late request has is not said.",
+        repair="That of the request under way: others have deferred it, or given way to it, by that one.",
     ),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from soloist.algorithms.printed._erratum import Erratum
+from soloist.algorithms.printed._erratum import Erratum, Slip
 from soloist.algorithms.suzuki_kasami import CARD, SuzukiKasami
 from soloist.core import WAITING, Site
 
@@ -49,5 +49,16 @@ ERRATA = (
         card=PRINTED,
         breaks="deadlock",
         nodes=2,
+    ),
+)
+
+SLIPS = (
+    Slip(
+        algorithm="suzuki-kasami",
+        code="A2",
+        text="Suzuki and Kasami 1985, section 2: 'n (n = 1, 2...) is a sequence number which indicates that node j is now requesting its "
+        "(n + 1)st critical section invocation'",
+        says="By Fig. 1 the first number is 0, since RN begins at -1; and an invocation of a node that has the privilege takes none.",
+        repair="REQUEST(j, n), n = 0, 1, ..., is for the (n + 1)st invocation for which node j has to ask.",
     ),
 )

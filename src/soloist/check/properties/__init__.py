@@ -16,7 +16,7 @@ from soloist.check.properties.livelock import Livelock
 from soloist.check.properties.starvation import Starvation
 from soloist.check.properties.timestamp import Timestamp
 from soloist.check.setting import Setting
-from soloist.core import UsageError, unknown
+from soloist.core import UsageError, several, unknown
 
 PROPERTIES: dict[str, Property] = {
     each.name: each
@@ -44,8 +44,8 @@ def chosen(names: Iterable[str] | None, setting: Setting) -> frozenset[str]:
     """The properties to judge: those asked for, or all that are promised."""
     if names is None:
         return promised(setting)
-    names = frozenset(names)
-    for name in sorted(names):
+    names = several("properties", names)
+    for name in sorted(names, key=str):
         if name not in PROPERTIES:
             raise unknown("property", name, PROPERTIES)
     for each in among(names):

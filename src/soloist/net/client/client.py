@@ -36,6 +36,7 @@ from soloist.net.maker import LockMaker
 from soloist.net.member.breaks import Broken
 from soloist.net.said import of_client
 from soloist.net.service.dialogue import AskBreak, AskHolders, AskInspect, Holders
+from soloist.net.told import check_secret, check_tls, check_word
 
 PATIENCE = 30.0
 """Seconds that a client looks for a node, once it has lost its own, before those who wait are told."""
@@ -75,7 +76,10 @@ class Client(Life, LockMaker):
     ) -> None:
         self.target: Target = target(url)
         super().__init__(self.target.text)
-        key = secret.encode() if isinstance(secret, str) else secret or b""
+        key = check_secret(secret)
+        check_tls(tls)
+        if program is not None:
+            check_word("program", program)
         self.table = Holdings()
         self.table.door = ClientDoor()
         self.holds, self.observers = self.table.holds, self.table.observers

@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from soloist.core import UsageError
+from soloist.core import UsageError, shown
 from soloist.net.link.security import Address, address
 
 VARIABLE = "SOLOIST_URL"
@@ -40,7 +40,9 @@ def target(url: str | os.PathLike[str] | None) -> Target:
         url = os.environ.get(VARIABLE, "")
         if not url:
             raise UsageError(f"connect() needs a URL: give one, or set {VARIABLE}; {KINDS}")
-    text = os.fspath(url)
+    text = os.fspath(url) if isinstance(url, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise UsageError(f"a URL must be a str or a path, not {shown(url)}; {KINDS}")
     if text.startswith("unix:"):
         path = text.removeprefix("unix:").removeprefix("//")
         if not path:

@@ -8,9 +8,10 @@ from typing import Literal
 
 import msgspec
 
-from soloist.core import UsageError
+from soloist.core import UsageError, shown
 from soloist.net.link.handshake import Who
 from soloist.net.link.security import Address, address
+from soloist.net.told import check_told
 from soloist.views import Lease, View
 
 LEAST_LEASE = 0.5
@@ -80,6 +81,7 @@ def company(
     in_memory: bool,
 ) -> Company:
     """From what a user says, looked at: `where` is the address that others are to use, `voting` who decides."""
+    check_told(name, {"peers": peers, "join": join}, {"listen": listen, "address": where})
     leased = bool(voting)
     if voting == "etcd" and (voter_only or voters is not None):
         raise UsageError("with etcd= nobody votes among the nodes: leave out voters= and voter_only=")
@@ -127,9 +129,10 @@ def _check_own(mine: str, where: str) -> None:
 def _voters(voters: Iterable[str] | None, peers: Mapping[str, str] | None, leased: bool) -> tuple[str, ...]:
     if voters is None:
         return ()
-    if isinstance(voters, str):
-        raise UsageError(f"voters= is a list of names, not {voters!r}")
-    chosen = tuple(sorted(set(voters)))
+    names = list(voters) if isinstance(voters, Iterable) and not isinstance(voters, str) else [None]
+    if not all(isinstance(each, str) for each in names):
+        raise UsageError(f"voters= is a list of names, not {shown(voters)}")
+    chosen = tuple(sorted({str(each) for each in names}))
     if not leased:
         raise UsageError("voters= needs a lease, not lease=None: without one nobody votes")
     if peers is None:
@@ -196,7 +199,7 @@ def wanted_lease(
     """
     if said != "auto":
         return said
-    enough = len(peers or ()) >= LEAST_VOTERS
+    enough = isinstance(peers, Mapping) and len(peers) >= LEAST_VOTERS
     return USUAL_LEASE if enough or join is not None or voters is not None or voter_only else None
 
 

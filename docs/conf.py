@@ -161,8 +161,10 @@ def show_users_what_is_theirs(
 
     place = app.env.temp_data.get("autodoc:module"), app.env.temp_data.get("autodoc:class")
     kind = getattr(import_module(place[0]), place[1], None) if all(place) else None
-    if what not in ("class", "exception") or not isinstance(kind, type) or name == "__init__":
+    if what not in ("class", "exception") or not isinstance(kind, type):
         return None
+    if name == "__init__":
+        return True if getattr(kind, "_is_protocol", False) else None  # nobody makes one
     if theirs := shown(kind):
         return skip or name not in theirs
     return None if name in vars(kind) or name in vars(kind).get("__annotations__", {}) else True

@@ -21,7 +21,7 @@ def in_words(error: Any) -> str:
     if type(error).__name__ == "NoSuchOption":
         return _no_such_option(error.option_name, context)
     if type(error).__name__ == "BadOptionUsage" and "requires" in said:
-        return f"{error.option_name} needs a value; {helped}"
+        return f"{error.option_name} needs a value"
     if parameter is not None and (wanted := _wanted(error.message)):
         return f"{_name(parameter)} should be {wanted}, not {_given(error)}"
     if found := UNREADABLE.search(said):
@@ -35,15 +35,12 @@ def _no_such_option(name: str, context: Any) -> str:
     """With the nearest that there are."""
     from difflib import get_close_matches
 
-    known = (
-        [each for parameter in context.command.get_params(context) for each in parameter.opts]
-        if context
-        else []
-    )
-    near = get_close_matches(name, [each for each in known if each.startswith("--")], cutoff=0.6)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    listed = f"; `{context.command_path} --help` lists all" if context and not near else ""
-    return f"unknown option {name}{hint}{listed}"
+    parameters = context.command.get_params(context) if context else []
+    known = {each.lstrip("-"): each for one in parameters for each in one.opts if each.startswith("--")}
+    near = [known[each] for each in get_close_matches(name.lstrip("-"), known)]
+    if near:
+        return f"unknown option {name}; did you mean {' or '.join(near)}?"
+    return f"unknown option {name}" + (f"; `{context.command_path} --help` lists all" if context else "")
 
 
 def _name(parameter: Any) -> str:

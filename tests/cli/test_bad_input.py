@@ -198,7 +198,7 @@ def test_a_standard_file_that_is_closed_is_no_traceback(closed: str, line: str, 
 
 def test_a_letter_that_cannot_be_written_is_a_question_mark() -> None:
     done = subprocess.run(
-        [*SOLOIST, *"compare central lamport --nodes 3 --entries 100".split()],
+        [*SOLOIST, *["compare", "central", "lamport", "--nodes", "3", "--entries", "100"]],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         capture_output=True,
         text=True,

@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Self
+from typing import ClassVar, Self
 
 import msgspec
 
@@ -63,7 +63,15 @@ class Node(Life, LockMaker, Seen):
     them of its end (unless `sentinel=False`). `etcd`: endpoints of the one that decides who is a member.
     """
 
-    _shown = ("break_lock", "close", "lease", "observers", "start", "stats", "voter_only")
+    _shown: ClassVar[tuple[str, ...]] = (
+        "break_lock",
+        "close",
+        "lease",
+        "observers",
+        "start",
+        "stats",
+        "voter_only",
+    )
 
     def __init__(
         self,

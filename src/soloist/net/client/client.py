@@ -15,7 +15,7 @@ import ssl
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from soloist.core import UsageError
 from soloist.net import registry
@@ -58,7 +58,15 @@ class Client(Life, LockMaker):
     `secret`, `tls`: how it shows who it is, beyond this host.
     """
 
-    _shown = ("break_lock", "close", "holders", "inspect", "node", "start", "trouble")
+    _shown: ClassVar[tuple[str, ...]] = (
+        "break_lock",
+        "close",
+        "holders",
+        "inspect",
+        "node",
+        "start",
+        "trouble",
+    )
     what, for_threads = "client", "connect_sync"
     __repr__ = of_client
     board = None

@@ -176,8 +176,9 @@ class Assembly:
         of again."""
         self.hearing.incarnations = self._connected()
         here = set(self.hearing.incarnations.values())
-        for each in filter(None, (self.voter, self.canvass.proposer)):
-            each.joiners = {inc: node for inc, node in each.joiners.items() if inc in here}
+        for each in (self.voter, self.canvass.proposer):
+            if each:
+                each.joiners = {inc: node for inc, node in each.joiners.items() if inc in here}
 
     def _connected(self) -> dict[str, str]:
         found = {peer: self.transport.incarnation(peer) for peer in self.transport.connected()}

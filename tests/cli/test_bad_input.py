@@ -103,6 +103,8 @@ def test_nonsense_is_one_line(
         ("simulate central --trace - --json", "--json has standard output for itself"),
         ("compare central --rate 1 --rate x", "--rate must be numbers such as 0.001,1, not '1,x'"),
         ("compare central --picture x.png", "tables are drawn as .svg"),
+        ("compare central --figure nope", "unknown figure 'nope'"),
+        ("compare central --log z", "--log should be x, y or xy"),
         ("advise --nodes 5 --rate 0", "rate must be above 0"),
         ("advise --nodes 5 --seeds 99999999999", "do not fit"),
         ("check central --fault crash=1@2", "should read crash: a check tries every moment and every site"),

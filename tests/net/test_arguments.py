@@ -46,6 +46,10 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "true for a timeout": (lambda node: node.lock("x", timeout=True), "number of seconds, not True"),
     "a negative timeout": (lambda node: node.locks("x", timeout=-1), "must not be negative"),
     "no number for all of several": (lambda node: node.locks("x", "y", timeout=NAN), "number of seconds"),
+    "a limit that no clock has": (
+        lambda node: node.lock("x", max_hold=10**400),
+        "max_hold must be a number of seconds above 0",
+    ),
     "another way to be told": (lambda node: node.lock("x", on_lost="shout"), "on_lost"),
 }
 
@@ -105,9 +109,11 @@ UNTOLD: dict[str, tuple[Callable[[], Any], str]] = {
     "a number for a secret": (lambda: Node("a", PEERS, secret=4711), "secret must be a str or bytes, not of type int"),  # type: ignore[arg-type]
     "a list for a directory": (lambda: Node("a", PEERS, data_dir=["d"]), "data_dir must be the path of a directory"),  # type: ignore[arg-type]
     "a word for locality": (lambda: Node("a", PEERS, locality="x"), "locality must be a whole number, not 'x'"),  # type: ignore[arg-type]
+    "a number for etcd": (lambda: Node("a", PEERS, etcd=5), "etcd must be a list of URLs"),  # type: ignore[arg-type]
     "no transport": (lambda: Node("a", PEERS, transport="tcp"), "transport must be a Transport"),  # type: ignore[arg-type]
     "a number for a URL": (lambda: connect(5), "a URL must be a str or a path, not 5"),  # type: ignore[arg-type]
     "bytes for a URL": (lambda: connect(b"unix:/x"), "a URL must be a str or a path, not b'unix:/x'"),  # type: ignore[arg-type]
+    "a node in memory without a name": (lambda: connect("memory:"), "'memory:' names no node"),
     "a number for a program": (lambda: connect("soloist://h:1", program=5), "program must be a str, not 5"),  # type: ignore[arg-type]
     "a list for a secret": (lambda: connect("soloist://h:1", secret=["s"]), "secret must be a str or bytes, not of type list"),  # type: ignore[arg-type]
     "a path for a client's TLS": (lambda: connect("soloist+tls://h:1", tls="a.pem"), "tls must be TLS"),  # type: ignore[arg-type]

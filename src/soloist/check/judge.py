@@ -68,6 +68,8 @@ def check(
     if worst is not None and worst not in MEASURES:
         raise unknown("measure", worst, MEASURES)
     jobs, endless_states = wanted(jobs), whole("endless_states", endless_states)
+    if endless_states < 0:
+        raise UsageError(f"endless_states must not be negative, but is {endless_states}")
     if limits is not None and not isinstance(limits, Limits):
         raise UsageError(f"limits must be Limits, not {shown(limits)}")
     what = setting(card, nodes, rounds, k, channels, options, **network)

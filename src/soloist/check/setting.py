@@ -20,6 +20,7 @@ ALL = "all"
 """In the place of names: every timer."""
 SITES_AT_MOST = 60
 FAULTS_AT_MOST = 1000
+ROUNDS_AT_MOST = 1000
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -103,6 +104,8 @@ def setting(
         raise UsageError(
             f"what is checked must be a Card, as soloist.algorithms.find gives it, not {shown(card)}"
         )
+    if not isinstance(options, Mapping | None):
+        raise UsageError(f"options must be a dict of names and values, not {shown(options)}")
     size = card.size(whole("nodes", nodes), whole("k", k), options)
     if nodes > SITES_AT_MOST:
         raise UsageError(f"nodes must be at most {SITES_AT_MOST} to be checked, not {nodes}")
@@ -127,6 +130,8 @@ def _rounds(rounds: int | Sequence[int], nodes: int) -> tuple[int, ...]:
     for count in each:
         if whole("rounds", count) < 0:
             raise UsageError(f"rounds must not be negative, and {count} is")
+        if count > ROUNDS_AT_MOST:
+            raise UsageError(f"rounds must be at most {ROUNDS_AT_MOST}, not {count}")
     if not any(each):
         raise UsageError("rounds are all 0: no site ever asks, so there is nothing to check")
     return each

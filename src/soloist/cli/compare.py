@@ -88,8 +88,9 @@ def compare(
     """
     if svg and svg.suffix != ".svg":
         raise UsageError(f"--picture {svg}: tables are drawn as .svg; --plot draws figures as .png, too")
+    check_figure(figure, log)
     if plot:
-        check_plot(plot, figure, log)
+        plots.check_path(plot)
     names = names or [name for name, card in CATALOGUE.items() if fits(card, k)]
     cards = [load_any(name) for name in names]
     options, broken = options_of(cards, option), faults(fault or ())
@@ -127,8 +128,7 @@ def compare(
         print_json(comparisons) if json else print_comparisons(comparisons)
 
 
-def check_plot(path: Path, figure: str, log: str) -> None:
-    plots.check_path(path)
+def check_figure(figure: str, log: str) -> None:
     if figure not in FIGURES:
         raise unknown("figure", figure, FIGURES)
     if not set(log) <= {"x", "y"}:

@@ -13,7 +13,7 @@ import msgspec
 
 from soloist.core import UsageError
 from soloist.sim import Thinking
-from soloist.sim.experiment import LIMITS
+from soloist.sim.asked import LIMITS
 
 Fair = Literal["none", "causal", "strict"]
 

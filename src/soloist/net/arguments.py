@@ -7,6 +7,7 @@ the wire, and nothing that others would read as something else, gets past this d
 from __future__ import annotations
 
 import math
+import sys
 from typing import Literal
 
 from soloist.core import UsageError, shown
@@ -66,7 +67,7 @@ def check_max_hold(seconds: float | None) -> float | None:
     if seconds is None:
         return None
     number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not number or not 0 < seconds < math.inf:
+    if not number or not 0 < seconds <= sys.float_info.max:
         raise UsageError(
             f"max_hold must be a number of seconds above 0, or None for no limit; not {shown(seconds)}"
         )

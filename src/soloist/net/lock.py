@@ -86,7 +86,8 @@ class Lock(Shown):
         `timeout=0` or `blocking=False` tries: it waits for messages, since a free lock may rest at another node,
         but for nobody who holds it.
         """
-        wait = 0.0 if not blocking else self.timeout if timeout is None else timeout
+        timeout = self.timeout if timeout is None else check_timeout(timeout)
+        wait = timeout if blocking else 0.0
         return self.acquire_or_raise(None) if wait is None else self._acquire_or_none(wait)
 
     async def _acquire_or_none(self, timeout: float) -> Hold | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 from soloist.core import UsageError
+from soloist.net.arguments import check_timeout
 from soloist.net.bodies import Bodies, Body, Place, here
 from soloist.net.errand import Errand
 from soloist.net.errors import AcquireTimeout, LockLost, NodeClosed, NotOwned
@@ -237,7 +238,8 @@ class SyncLock(Entered, Shown):
     def acquire(self, blocking: bool = True, timeout: float | None = None) -> SyncHold | None:
         """Wait for the lock. None if it was not granted in time; `timeout=0` or `blocking=False` tries once."""
         lock = self._lock
-        wait = 0.0 if not blocking else lock.timeout if timeout is None else timeout
+        timeout = lock.timeout if timeout is None else check_timeout(timeout)
+        wait = timeout if blocking else 0.0
         try:
             return self._take(functools.partial(_one, lock, wait))[lock.name]
         except AcquireTimeout:

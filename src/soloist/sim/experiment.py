@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from html import escape
@@ -19,8 +18,9 @@ import msgspec
 from soloist.algorithms import Card, Size, load_any
 from soloist.algorithms.printed import find_printed
 from soloist.children import process_pool
-from soloist.core import Process, PropertyViolated, ProtocolError, Site, UsageError, shown, whole
+from soloist.core import Process, PropertyViolated, ProtocolError, Site, UsageError, whole
 from soloist.core.trace import Recorder
+from soloist.sim.asked import check
 from soloist.sim.drawn import DrawnEngine, serves
 from soloist.sim.engine import Engine
 from soloist.sim.faults import Fault
@@ -35,23 +35,6 @@ Progress = Callable[[int, int], None]
 
 MIXED = 5
 """Requests per site until a system has forgotten how it started."""
-
-LIMITS: dict[str, tuple[int, float]] = {
-    "nodes": (1, 1e8),
-    "entries": (1, 1e8),
-    "replications": (1, 1e6),
-    "warmup": (0, 1e9),
-    "inside": (0, sys.float_info.max),
-}
-"""What makes sense, and what fits into a machine: a site and an entry take some hundred bytes each."""
-WHOLE = ("nodes", "k", "entries", "warmup", "seed", "replications")
-KINDS: dict[str, tuple[type, ...]] = {
-    "algorithm": (str,),
-    "inside": (float, int),
-    "options": (dict, Mapping),
-    "network": (Network,),
-    "faults": (tuple, list),
-}
 
 
 class Experiment(msgspec.Struct, frozen=True):
@@ -75,25 +58,7 @@ class Experiment(msgspec.Struct, frozen=True):
     faults: tuple[Fault, ...] = ()
 
     def __post_init__(self) -> None:
-        self._check_types()
-        for name, (least, most) in LIMITS.items():
-            value = getattr(self, name)
-            if value is None or least <= value <= most:
-                continue
-            limit = f"at most {most:g}" if value > most else f"at least {least}"
-            raise UsageError(f"{name} must be {limit}, not {value:g}")
-        for fault in self.faults:
-            fault.check(self.nodes)
-
-    def _check_types(self) -> None:
-        for name in WHOLE:
-            if name != "warmup" or self.warmup is not None:
-                whole(name, getattr(self, name))
-        for name, kinds in KINDS.items():
-            if not isinstance(value := getattr(self, name), kinds):
-                raise UsageError(f"{name} must be of type {kinds[0].__name__}, not {shown(value)}")
-        if not hasattr(self.workload, "schedule"):
-            raise UsageError(f"workload must be Thinking, Saturated or Listed, not {shown(self.workload)}")
+        check(self)
 
     def card(self) -> Card:
         """The card of its algorithm, or of what is printed of it."""

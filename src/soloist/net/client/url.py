@@ -48,6 +48,8 @@ def target(url: str | os.PathLike[str] | None) -> Target:
         if not path:
             raise UsageError(f"{text!r} names no socket: unix:/run/soloist/a.sock is one")
         return Target(text, "unix", (Address(path),))
+    if text == "memory:":
+        raise UsageError(f"{text!r} names no node: memory:a is one")
     if text.startswith("memory:"):
         return Target(text, "memory", name=text.removeprefix("memory:"))
     for scheme, kind in (("soloist://", "tcp"), ("soloist+tls://", "tls")):

@@ -23,7 +23,7 @@ class Etcd(msgspec.Struct, frozen=True):
         """From what a user says: endpoints alone, or with certificates."""
         etcd = given if isinstance(given, cls) else cls(given)  # type: ignore[arg-type]
         wanted = 'a list of URLs like ["http://10.0.0.1:2379"]'
-        if isinstance(etcd.endpoints, str) or not etcd.endpoints:
+        if isinstance(etcd.endpoints, str) or not isinstance(etcd.endpoints, Sequence) or not etcd.endpoints:
             raise UsageError(f"etcd must be {wanted}, not {etcd.endpoints!r}")
         for each in etcd.endpoints:
             _check(each, wanted)

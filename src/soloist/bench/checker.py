@@ -26,7 +26,7 @@ from soloist.check import REDUCTIONS, Space, explore, setting
 ALGORITHM = "ricart-agrawala"
 CASES = ((3, 2), (3, 3))
 LEAST_RATE = 120_000
-"""Unreduced states per CPU second that we promise for three sites and two rounds."""
+"""States per CPU second, unreduced, that we promise for three sites and two rounds."""
 
 
 class Measurement(msgspec.Struct, frozen=True):

@@ -45,7 +45,7 @@ from soloist.net.seen import Seen
 log = logging.getLogger("soloist.net")
 
 REMIND_SECONDS = 5.0
-"""After so long without all members, callers' waiting is worth a line in the log."""
+"""Seconds without all members, after which callers' waiting is worth a line in the log."""
 
 
 class Node(Life, LockMaker, Seen):

@@ -23,7 +23,7 @@ from soloist.net.service.dialogue import Renew, Renewed, decode_reply
 
 LEAST_SECONDS = 0.02
 MOST_SECONDS = 2.0
-"""Between two renewals: a third of the lease, but no more."""
+"""Seconds between two renewals, at most: else a third of the lease."""
 
 
 class Renewal:

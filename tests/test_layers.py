@@ -124,6 +124,32 @@ def test_algorithms_and_what_they_stand_on_do_no_io(path: Path) -> None:
     assert not {name.split(".")[0] for name in imported(path)} & IMPURE_MODULES
 
 
+ROOMS_OF_NET = {
+    "link": set(),
+    "engine": {"link", "telemetry"},
+    "member": {"link", "engine", "telemetry"},
+    "telemetry": {"link"},
+    "client": {"link", "engine", "member", "service"},
+    "service": {"link", "engine", "member", "telemetry", "client"},
+    "maelstrom": {"link", "engine"},
+}
+"""What each room of `net` imports of the others. What clients and daemons say to each other lies in `service`."""
+
+
+@pytest.mark.parametrize("room", ROOMS_OF_NET)
+def test_the_rooms_of_net_know_those_below_them(room: str) -> None:
+    names = {name for path in (SOURCE / "net" / room).rglob("*.py") for name in imported(path)}
+    found = {name.split(".")[2] for name in names if name.startswith("soloist.net.")}
+    assert found & ROOMS_OF_NET.keys() - {room} == ROOMS_OF_NET[room]
+
+
+def test_algorithms_are_run_without_sockets() -> None:
+    names = {
+        name.split(".")[0] for path in (SOURCE / "net" / "engine").glob("*.py") for name in imported(path)
+    }
+    assert not names & {"socket", "ssl", "select", "selectors"}
+
+
 def writers(attribute: str) -> set[str]:
     """The files in which an attribute of that name is assigned to."""
     return {

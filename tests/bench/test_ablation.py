@@ -9,10 +9,12 @@ import pytest
 from soloist.bench import lock_ablations
 from soloist.bench.ablation import PARTS, check, without
 from soloist.bench.lock_ablations import Ratio, Worth, table
-from soloist.bench.locks import Measurement
+from soloist.bench.lock_figures import Contended
+from soloist.bench.locks import Measurement, System
 from soloist.cli import main
 from soloist.core import UsageError
 from soloist.net import Node
+from soloist.net.member.company import USUAL_LEASE
 from soloist.testing import Witness, tcp_cluster
 from tests.net.helpers import run
 
@@ -49,6 +51,8 @@ def test_nodes_without_it_keep_all_rules(parts: tuple[str, ...]) -> None:
 def test_what_is_switched_off_is_on_again_afterwards() -> None:
     from soloist.net.engine import instance, outgoing, switchboard, turns
     from soloist.net.engine.turns import Turns
+    from soloist.net.link import connection
+    from soloist.net.member import gate
 
     def parts() -> list[object]:
         return [
@@ -57,6 +61,10 @@ def test_what_is_switched_off_is_on_again_afterwards() -> None:
             instance.CONTENDED,
             turns.LOOK_SECONDS,
             Turns.rouse_now,
+            instance.ALONE,
+            outgoing.SINGLE,
+            connection.READ_AT_ONCE,
+            gate._one_at_a_time,
         ]
 
     before = parts()
@@ -74,6 +82,24 @@ def test_the_table_says_how_far_a_median_is_to_be_trusted() -> None:
     ratio = Ratio(1.234, 0.9, 1.5)
     _, cells = table([Worth("eager", ratio, ratio, ratio, 3)])
     assert cells == [("eager", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)", "1.23 (0.90-1.50)", "3")]
+
+
+def test_what_only_a_lease_has_is_measured_beside_nodes_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, float | None]] = []
+
+    def sample(system: System, *_: object) -> Measurement:
+        asked.append((system.setting, system.lease))
+        return Measurement(system.name, "any", 1.0, [Contended(4, 1.0, 1.0, 1)], 1.0)
+
+    monkeypatch.setattr(lock_ablations, "sample", sample)
+    steps: list[tuple[int, int]] = []
+    lock_ablations.measure(
+        ["eager", "gate"], rounds=1, progress=lambda done, total: steps.append((done, total))
+    )
+    lease = USUAL_LEASE
+    alike = [("nothing", None), ("without eager", None), ("without gate", lease)]
+    assert asked == [("whole", None), ("whole", lease), *alike]
+    assert steps == [(done, 5) for done in range(1, 6)]
 
 
 @pytest.mark.parametrize(

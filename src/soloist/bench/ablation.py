@@ -13,6 +13,8 @@ from unittest.mock import patch
 from soloist.core import unknown
 from soloist.net.engine import instance, outgoing, switchboard, turns
 from soloist.net.engine.turns import Turns
+from soloist.net.link import connection
+from soloist.net.member import gate
 
 PARTS = {
     "eager": "what callers say first leaves at once, not at the end of the turn",
@@ -20,7 +22,13 @@ PARTS = {
     "listening": "who takes a contended lock again looks first whether a peer wants it",
     "seldom": "who takes a lock that no peer has wanted lately does not look each time",
     "shortcut": "nodes of one user on one host talk through Unix sockets",
+    "alone": "a lock has one site at each node, so one look says whether it has to ask",
+    "single": "a message alone leaves without being sorted by peers",
+    "frame": "what arrives as one whole frame is read in one function",
+    "gate": "with a lease, who goes in or out does so without a mutex",
 }
+LEASED = frozenset({"gate"})
+"""Parts that only nodes with a lease have."""
 
 
 def check(parts: Iterable[str]) -> list[str]:
@@ -47,4 +55,8 @@ _REPLACED: dict[str, list[tuple[Any, str, Any]]] = {
     "summons": [(Turns, "rouse_now", Turns.rouse_soon)],
     "listening": [(instance, "CONTENDED", 0)],
     "seldom": [(turns, "LOOK_SECONDS", 0.0)],
+    "alone": [(instance, "ALONE", 0)],
+    "single": [(outgoing, "SINGLE", -1)],
+    "frame": [(connection, "READ_AT_ONCE", False)],
+    "gate": [(gate, "_one_at_a_time", lambda: False)],
 }

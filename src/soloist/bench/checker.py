@@ -27,7 +27,7 @@ from soloist.check import REDUCTIONS, Space, explore, setting
 ALGORITHM = "ricart-agrawala"
 CASES = ((3, 2), (3, 3))
 LEAST_OF_SPIN = 0.5
-"""Of SPIN's states per CPU second, for three sites and three rounds."""
+"""States per CPU second, as a share of SPIN's, that we promise for three sites and three rounds."""
 
 
 class Measurement(msgspec.Struct, frozen=True):

@@ -29,9 +29,9 @@ from soloist.testing import Statement, Witness, ports
 from soloist.testing.testimony import WitnessServer
 
 KILL_SECONDS = 0.25
-"""From one kill to the next."""
+"""Seconds from one kill to the next."""
 HOLDERS = 0.8
-"""So many of those who are killed hold the lock."""
+"""Share of those who are killed that hold the lock."""
 START_SECONDS = 120.0
 NODES = ("a", "b", "c")
 PEER = "postgresql"

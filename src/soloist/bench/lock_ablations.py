@@ -6,15 +6,18 @@ round. Of the rounds the median counts; the least and the largest ratio say how 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from statistics import median
+from tempfile import TemporaryDirectory
 
 import msgspec
 
-from soloist.bench.ablation import PARTS, check
+from soloist.bench.ablation import LEASED, PARTS, check
 from soloist.bench.locks import Measurement, System, Table, sample
 from soloist.core import SoloistError
 from soloist.net.cards import USUAL
+from soloist.net.member.company import USUAL_LEASE
 
 SYSTEM = USUAL[0]
 PROCESSES = 4
@@ -52,16 +55,36 @@ def measure(
 ) -> list[Worth]:
     """Of each part, or of those named, in this order; and first of nothing at all."""
     chosen = check(parts) or list(PARTS)
-    systems = {NOTHING: System(SYSTEM, NOTHING)}
-    systems |= {part: System(SYSTEM, f"without {part}", without=(part,)) for part in chosen}
+    with TemporaryDirectory(prefix="soloist-bench-") as folder:
+        systems = {NOTHING: System(SYSTEM, NOTHING)}
+        systems |= {part: System(SYSTEM, f"without {part}", without=(part,)) for part in chosen}
+        for part in LEASED.intersection(chosen):
+            systems[part] = msgspec.structs.replace(systems[part], lease=USUAL_LEASE, folder=folder)
+        leases = dict.fromkeys(system.lease for system in systems.values())
+        wholes = {lease: System(SYSTEM, "whole", lease=lease, folder=folder) for lease in leases}
+        return _in_turn(systems, wholes, seconds, rounds, progress)
+
+
+def _in_turn(
+    systems: Mapping[str, System],
+    wholes: Mapping[float | None, System],
+    seconds: float,
+    rounds: int,
+    progress: Callable[[int, int], None],
+) -> list[Worth]:
+    """Each beside the whole that has a lease, or none, as it has."""
     found: dict[str, list[tuple[Measurement, Measurement]]] = {name: [] for name in systems}
-    total = rounds * (len(systems) + 1)
-    for turn in range(rounds):
-        whole = sample(System(SYSTEM, "whole"), [PROCESSES], seconds)
-        progress(turn * (len(systems) + 1) + 1, total)
-        for step, (name, system) in enumerate(systems.items(), start=2):
-            found[name].append((whole, sample(system, [PROCESSES], seconds)))
-            progress(turn * (len(systems) + 1) + step, total)
+    steps, total = count(1), rounds * (len(systems) + len(wholes))
+
+    def measured(system: System) -> Measurement:
+        row = sample(system, [PROCESSES], seconds)
+        progress(next(steps), total)
+        return row
+
+    for _ in range(rounds):
+        whole = {lease: measured(system) for lease, system in wholes.items()}
+        for name, system in systems.items():
+            found[name].append((whole[system.lease], measured(system)))
     return [_worth(name, pairs) for name, pairs in found.items()]
 
 

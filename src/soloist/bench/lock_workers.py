@@ -26,7 +26,7 @@ MESSAGE_BYTES = 64
 
 Role = Literal["pair", "contend", "hold", "rare", "idle", "ping", "pong"]
 TURN_NANOSECONDS = 2_000_000
-"""Between two who ask rarely: long after the one has left, the next one asks."""
+"""Nanoseconds between two who ask rarely: long after the one has left, the next one asks."""
 
 
 class Job(msgspec.Struct, frozen=True):

@@ -88,6 +88,9 @@ class System(msgspec.Struct, frozen=True):
     """Whether our nodes may use more than TCP."""
     without: tuple[str, ...] = ()
     """Parts of our nodes that are switched off."""
+    lease: float | None = None
+    folder: str = ""
+    """Where nodes with a lease keep their votes."""
 
     def missing(self) -> str | None:
         """How to install what it needs, or None."""
@@ -252,6 +255,8 @@ def jobs_of(
             locality=locality,
             shortcut=system.shortcut,
             without=system.without,
+            lease=system.lease,
+            data=f"{system.folder}/{lock}-{name}" if system.lease else None,
         )
         for role, name in zip(roles, nodes, strict=True)
     ]

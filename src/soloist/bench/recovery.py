@@ -123,7 +123,7 @@ class Stage:
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
-        with self._held:  # whatever fails, what was opened before is closed
+        with self._held:  # if one of these fails, those opened before it are closed
             if self.system.peer:
                 self.where = self._held.enter_context(self.system.peer.serving())
             else:

@@ -36,7 +36,7 @@ SIZES = ((2, 1), (3, 1), (2, 2), (3, 2), (3, 3))
 """Sites and places."""
 JUDGED = frozenset(each.name for each in (Exclusion, Error, Deadlock, Capacity, Livelock, Fence))
 LARGE = ((4, 1), (4, 2))
-"""The second as two nodes have it that share a semaphore of two: two sites each."""
+"""Sites and places; the second as two nodes have it that share a semaphore of two: two sites each."""
 
 
 class Summary(msgspec.Struct):

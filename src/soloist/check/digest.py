@@ -110,7 +110,7 @@ class Reading:
             return f"{name}[{', '.join(map(self._value, get_args(value)))}]"
         value = inspect.unwrap(value) if callable(value) else value
         if type(value).__module__ == "typing" and (form := getattr(value, "_name", None)):
-            return f"typing.{form}"  # what it is an instance of is not the same in every version of Python
+            return f"typing.{form}"  # its class is not the same in every version of Python
         if isinstance(value, ModuleType):
             return f"module {value.__name__}"
         if isinstance(value, Enum):

@@ -14,7 +14,7 @@ from soloist.views.prefix import Prefix
 Channels = Literal["fifo", "any"]
 Restart = Literal["never", "snapshot", "fresh"]
 UNBOUNDED = -1
-"""So many requests that no run uses them up."""
+"""Requests: more than any run uses up."""
 
 ALL = "all"
 """In the place of names: every timer."""

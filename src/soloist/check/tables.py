@@ -25,7 +25,7 @@ KEY_BITS = 62
 IMPOSSIBLE = 1
 """In place of a difference, where a step cannot be: odd, so it is none."""
 MOST_SITES = 6
-"""With more of them the counts of a state do not fit into 64 bits."""
+"""Sites; with more of them the counts of a state do not fit into 64 bits."""
 
 
 class Outgrown(Exception):

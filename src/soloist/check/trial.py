@@ -26,7 +26,7 @@ from soloist.check.steps import Action
 
 QUOTIENTS = ("messages", "values", "clocks")
 STATES, STEPS = 2000, 400
-"""How much of a class that nobody has proved is looked at in one check."""
+"""States and steps of a class that nobody has proved, looked at in one check."""
 
 
 def passes(what: Setting) -> bool:

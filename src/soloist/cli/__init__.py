@@ -95,7 +95,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return run(given)
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has gone; there is nobody to tell
+        sys.stderr.close()  # the reader of our output has gone; there is nobody to tell
         return 0
     except KeyboardInterrupt as stop:
         return complain(f"interrupted: {stop}" if str(stop) else "interrupted", 130)
@@ -164,7 +164,7 @@ def entry_point() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        drop_output()  # whoever read it has gone
+        drop_output()  # its reader has gone
     except OSError as error:
         drop_output()
         if not code:  # otherwise it has been said

@@ -16,7 +16,7 @@ from soloist.core import PropertyViolated
 
 SYSTEMS: tuple[System, ...] = ("client", "postgresql")
 TIMES = 2.0
-"""How much longer than PostgreSQL's a dead client's lock may take until it is passed on, at the 99th percentile."""
+"""Times as long as PostgreSQL's a dead client's lock may take until it is passed on, at the 99th percentile."""
 
 
 def clients(

@@ -20,7 +20,7 @@ from soloist.testing.nemesis import KINDS, UNCUT, Nemesis
 
 MOST_NODES = len(string.ascii_lowercase)
 SHOWN = 10
-"""Of what is late, and of problems."""
+"""Lines of what is late, and of problems."""
 
 
 def recovery(

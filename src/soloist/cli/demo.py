@@ -22,7 +22,7 @@ from soloist.testing import Contend
 
 MOST_DRAWN = 5
 RECORDED_ENTRIES = 4
-"""What is recorded to be looked at: a run that one can follow."""
+"""Entries that are recorded to be looked at: a run that one can follow."""
 MOST_NODES = 100
 """Nodes. Each is a process, and all of them talk to each other."""
 

@@ -11,7 +11,7 @@ from soloist.net.errors import NodeClosed
 from soloist.net.service.dialogue import Status
 
 PROBE_SECONDS = 5.0
-"""For a daemon to say how it is."""
+"""Seconds for a daemon to say how it is."""
 
 
 async def asked(client: Client) -> Status:

@@ -31,7 +31,7 @@ def reproduce(
     seeds: Annotated[int, typer.Option("--seeds", metavar="S", help="Runs of each situation.")] = 3,
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="The first seed.")] = 1,
     scale: Annotated[
-        float, typer.Option("--scale", metavar="X", help="So many times the entries: 0.1 for a quick look.")
+        float, typer.Option("--scale", metavar="X", help="Entries, as a multiple: 0.1 for a quick look.")
     ] = 1.0,
     svg: Annotated[bool, typer.Option("--svg", help="Figures as SVG instead of PNG.")] = False,
     executor: arg.Executor = None,

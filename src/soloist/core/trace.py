@@ -1,4 +1,4 @@
-"""Traces: what happened, step by step. The one format for simulations, counterexamples and clusters.
+"""Steps: what happens at one site, one thing at a time, as drivers tell it. A whole run is a trace: `soloist.watch.trace`.
 
 As text a step is a line that a reviewer can read; as JSON it is an object on a line of its own.
 """

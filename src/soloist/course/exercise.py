@@ -89,7 +89,7 @@ class Exercise(msgspec.Struct, frozen=True):
     hints: dict[str, str] = {}
     """By the promise that is broken: what to think about."""
     hidden: int = 0
-    """So many of the last checks are the teacher's own."""
+    """Checks, the last ones, that are the teacher's own."""
 
     def with_hidden(self, more: tuple[Check, ...]) -> Exercise:
         return msgspec.structs.replace(self, checks=self.checks + more, hidden=len(more))

@@ -132,7 +132,7 @@ def _outermost(frame: FrameType | None, place: str) -> FrameType | None:
 def _limit(seconds: float, memory: int) -> None:
     try:
         import resource
-    except ImportError:  # Windows: time is limited by whoever started us
+    except ImportError:  # Windows: the process that started us limits the time
         return
     hard = int(seconds + AGAIN) + 5
     for what, most in (

@@ -18,7 +18,7 @@ FAR = {"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "ceph", "glusterfs"}
 ROOM = 16 << 20
 """Bytes. The vote file has a few hundred kilobytes at most; a disk with less room than this is full soon."""
 SLOW = 0.1
-"""A store that takes so much of a lease is slow."""
+"""Share of a lease; a store that takes longer is slow."""
 
 
 def data_directory(config: Config, member: Member, lease: float) -> Finding:

@@ -21,7 +21,7 @@ from soloist.net.member import clock, sentinel
 FENCES_SINCE = 1_704_067_200
 """Seconds: the beginning of 2024, from which the epochs of fences are counted."""
 FEW_FILES, TOO_FEW_FILES = 1024, 64
-"""A node has some ten files open, two more for each peer, and one for each program that uses its locks."""
+"""Files: a node has some ten open, two more for each peer, and one for each program that uses its locks."""
 MANY_FILES = "ulimit -n 4096; for a service LimitNOFILE=4096"
 
 

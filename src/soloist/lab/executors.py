@@ -85,7 +85,7 @@ def dask_cluster(address: str) -> Iterator[Executor]:
         except distributed.scheduler.KilledWorker:
             raise BrokenExecutor(f"the workers of {place} died of a run, again and again") from None
         finally:
-            client.close()  # which also makes the scheduler forget what is still waiting there
+            client.close()  # and the scheduler forgets the runs that still wait at it
 
 
 def _connected(distributed: Any, place: str) -> Any:

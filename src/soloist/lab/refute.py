@@ -54,7 +54,7 @@ def replay(card: Card, size: Size, fifo: bool, commands: Iterable[str]) -> tuple
             return lines, "error"
         except UsageError:
             return lines, None
-        except Exception:  # a handler that fails on what it does not expect is what is looked for
+        except Exception:  # a handler that fails on an unexpected message is looked for
             return lines, "error"
     phases = [port.process.phase for port in script.ports]
     if phases.count(INSIDE) > size.k:

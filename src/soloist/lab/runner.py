@@ -148,7 +148,7 @@ def _outcomes(
     more = True
     try:
         while True:
-            # An executor may do the work inside of submit: what is finished comes first.
+            # An executor may do the work inside of `submit`: finished runs come first.
             while more and len(flying) < AHEAD and finished.empty():
                 if (following := next(waiting, None)) is None:
                     more = False

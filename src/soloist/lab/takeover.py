@@ -23,7 +23,7 @@ NODES, D, ENTRIES = 5, 0.001, 30
 EARLIEST, LATEST = 10 * D, 20 * D
 STEPS = 100_000
 BACK = 0.05
-"""After so long a site comes back, where a scheme is made for that."""
+"""Time units until a site comes back, where a scheme is made for that."""
 RETURNS = {"nishio-recovery": "crash", "raymond-tree-recovery": "crash-new"}
 
 BY_PROOF, BY_SILENCE = "views, a proof of the end", "views, silence for a lease"

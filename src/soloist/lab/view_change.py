@@ -38,7 +38,7 @@ LOCK = "x"
 BACKGROUND = (Renew, Ack)
 """What is said all the time, whether anybody fails or not."""
 RENEWALS, LOOKS = 3, 10
-"""How often in a lease a member renews it, and how often a voter looks around."""
+"""Times per lease that a member renews it, and that a voter looks around."""
 
 
 class Takeover(msgspec.Struct, frozen=True):

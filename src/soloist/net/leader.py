@@ -23,7 +23,7 @@ Told = Callable[["HoldLike"], object]
 """What is called with the hold of a term; in asyncio it may be a coroutine function."""
 
 RETRY_SECONDS = 1.0
-"""Until a candidate asks again who was told that nobody can be let in."""
+"""Seconds until a candidate that was told that nobody can be let in asks again."""
 
 
 class Candidacy(Shown):

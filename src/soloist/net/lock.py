@@ -39,7 +39,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 TRY_SECONDS = 1.0
-"""How long a try may take where messages are slow, or peers away."""
+"""Seconds that a try may take where messages are slow, or peers away."""
 
 
 class Lock(Shown):

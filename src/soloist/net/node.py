@@ -47,7 +47,7 @@ from soloist.net.told import check_rest, check_secret
 log = logging.getLogger("soloist.net")
 
 REMIND_SECONDS = 5.0
-"""After so long without all members, callers' waiting is worth a line in the log."""
+"""Seconds without all members, after which callers' waiting is worth a line in the log."""
 
 
 class Node(Life, LockMaker, Seen):

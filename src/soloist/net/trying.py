@@ -41,7 +41,7 @@ async def _look_around(lock: Lock, limit: asyncio.Timeout) -> None:
     with contextlib.suppress(NodeClosed):  # which the caller hears anyway
         while not await _taken(lock):
             if lock.permits > 1:
-                return  # from now on, some of what is taken may be ours
+                return  # from now on, some of the permits that are out may be ours
             await asyncio.sleep(pause)
             pause = 2 * pause + 0.001
         limit.reschedule(asyncio.get_running_loop().time())

@@ -20,7 +20,7 @@ PAUSES = (0.5, 1, 1.5, 5)
 CUTS = (0.5, 1.5, 3)
 """Leases for which links are cut."""
 MOST_TIMES = 6
-"""How often a doomed process may pass the point before it dies there."""
+"""Times that a doomed process may pass the point before it dies there."""
 MISCHIEF = Mischief(lose=0.01, repeat=0.05, truncate=0.002)
 VOTES, ASIDE = "votes", "aside"
 

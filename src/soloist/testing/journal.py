@@ -21,7 +21,7 @@ from soloist.core import UsageError
 _ENTRY = struct.Struct("=IxxxxQdd")
 """Number of the lock, fence, first and last time at which the hold was good."""
 MOST_ENTRIES = 2_000_000
-"""The file takes up only what is written of it."""
+"""Entries: the file takes up only what is written of it."""
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from soloist.testing.journal import Entry, problems
 from soloist.testing.store import Books
 
 SLACK_SECONDS = 1.0
-"""Beyond a lease, until a lock that a fault has touched is entered again."""
+"""Seconds beyond a lease, until a lock that a fault has touched is entered again."""
 
 
 class Fault(msgspec.Struct, frozen=True):

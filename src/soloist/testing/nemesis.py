@@ -33,9 +33,9 @@ UNCUT = tuple(kind for kind in KINDS if kind not in NEED_PROXIES)
 """Those that need no proxies."""
 STORE, STRANGER = "store", "stranger"
 DRIFT = 0.01
-"""How much a clock may be fast or slow: as much as leases allow for."""
+"""Fraction by which a clock may be fast or slow: as much as leases allow for."""
 ENTRIES_AFTER = 50
-"""Of each task, after all faults."""
+"""Entries of each task, after all faults."""
 
 
 class Nemesis:

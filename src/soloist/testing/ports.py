@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 LOWEST, HIGHEST = 15_000, 32_000
-"""Below those that Linux gives to whoever dials, or a node that dials might get the port of one that starts later."""
+"""Ports: below those that Linux gives to callers, or a node that calls might get the port of one that starts later."""
 
 
 @contextmanager
 def reserved(count: int) -> Iterator[list[int]]:
-    """So many ports, all different, that nobody else is given until the end."""
+    """Ports, all different, that nobody else is given until the end."""
     with ExitStack() as held:
         found: list[int] = []
         for port in random.sample(range(LOWEST, HIGHEST), HIGHEST - LOWEST):
@@ -39,6 +39,6 @@ def ports(*names: str) -> Iterator[dict[str, str]]:
 
 
 def free_ports(count: int) -> list[int]:
-    """So many ports that nobody has at this moment: for a program that cannot share a port with its keeper."""
+    """Ports that nobody has at this moment: for a program that cannot share a port with its keeper."""
     with reserved(count) as found:
         return found

@@ -23,7 +23,7 @@ Direction = Literal["there", "back"]
 """As seen by those who dial: to the target, or from it."""
 
 TURNS = 3
-"""Of the loop, until those have come in who were at the door when it was closed."""
+"""Turns of the loop, until those have come in who were at the door when it was closed."""
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -193,7 +193,7 @@ class FaultProxy:
                 if spoiler and spoiler.over:
                     break
                 if self._budget == 0:
-                    await asyncio.sleep(0)  # what was let through leaves first
+                    await asyncio.sleep(0)  # bytes that were let through leave first
                     self.reset()
                     return
                 await writer.drain()

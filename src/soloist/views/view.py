@@ -19,7 +19,7 @@ VoterId = str
 
 COUNTER_BITS = 40
 MOST_COUNTED = 1 << COUNTER_BITS - 1
-"""From there on counting begins anew, in another epoch."""
+"""Entries, from which on counting begins anew, in another epoch."""
 FOR_GOOD = 1e12
 """Seconds: a delay that never ends. Infinity would not come back from a vote file, which is JSON."""
 

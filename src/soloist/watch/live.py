@@ -138,7 +138,7 @@ class Files:
         events = log.events.setdefault(site, [])
         if (
             kind in CAUSES or not events
-        ):  # what is sent before there was a cause, the beginning is the cause of
+        ):  # the beginning is the cause of messages that are sent before any other
             what = kind if kind in CAUSES else "begin"
             about = (record.get("id"), record.get("peer"), record.get("message", {}), record.get("name"))
             if what == "begin":

@@ -21,7 +21,7 @@ GOALS = {
 }
 """What can be seen at the end of a run; other errata are not played."""
 TRIVIAL = 3
-"""A puzzle takes more steps than that."""
+"""Steps: a puzzle takes more of them."""
 
 
 class Puzzle(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ def puzzles() -> dict[str, Puzzle]:
         if isinstance(each, Erratum)
         and each.breaks in GOALS
         and len(runs.get(key := f"{each.algorithm} {each.code}", ())) > TRIVIAL
-        and not any("choose=" in command for command in runs[key])  # whoever plays cannot choose for a site
+        and not any("choose=" in command for command in runs[key])  # a player cannot choose for a site
     ]
     return {each.id: each for each in sorted(made, key=lambda each: (len(each.best), each.title))}
 

@@ -58,7 +58,7 @@ def command_of(session: Session, step: Step) -> str | None:
     if step.what in ABOUT_MAIL:
         flight = next((each for each in session.system.flights if each.id == step.message), None)
         if flight is None and step.what == "lose":
-            return None  # what was for a site that has crashed is lost at once in a played run
+            return None  # in a played run, messages for a site that has crashed are lost at once
         if flight is None:
             raise UsageError(
                 f"this run cannot be played on from here: message {step.message} of step {step.n} is not on its way"

@@ -21,7 +21,7 @@ from soloist.watch.recording import Recording
 from soloist.watch.trace import Trace, Verdict
 
 MOST_STEPS = 20_000
-"""Of a simulation, as it counts them: what is sent and who enters are steps of their own there."""
+"""Steps of a simulation, as it counts them: what is sent and who enters are steps of their own there."""
 
 
 class Enough(Exception):

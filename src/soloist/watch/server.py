@@ -41,7 +41,7 @@ HEADERS = {
 }
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 MOST_BYTES = 1_000_000
-"""Of what a page may ask."""
+"""Bytes of what a page may ask."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 Answers = Callable[[dict[str, Any]], Any]

@@ -37,7 +37,7 @@ class Setup(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     seed: int | None = None
     """Of the steps that are taken by chance."""
     chance: int = 0
-    """So many steps by chance to begin with."""
+    """Steps by chance to begin with."""
     steps: tuple[str, ...] = ()
 
     def system(self) -> tuple[Card, Size, bool]:

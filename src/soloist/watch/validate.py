@@ -54,7 +54,7 @@ class Validation:
         self.card = card_of(head)
         self.size = self.card.size(head.nodes, head.k if self.card.capacity == "K" else 1, head.options)
         self.system = System(self._choose)
-        self.system.forgets_mail = False  # what is lost is a step of its own
+        self.system.forgets_mail = False  # a loss is a step of its own
         self.flights: dict[int, Flight] = {}
         """By the numbers of the trace."""
         self.answers: list[Any] = []
@@ -88,7 +88,7 @@ class Validation:
         fresh = partial(anew, self.card, self.size)
         again = fresh if head.origin == "simulation" else self._make
         begun: dict[Site, Sequence[Any]] = {}
-        if head.start:  # a live lock: whoever was seen to begin did, and the others had begun before
+        if head.start:  # a live lock: nodes that were seen to begin did, and the others had begun before
             kinds = {kind.__name__: kind for kind in self._make(0).handlers}
             for site in range(head.nodes):
                 said = made[site].sent if site in made else []

@@ -52,7 +52,7 @@ def effects(trace: Trace, step: Step, brief: bool = False) -> list[str]:
     found = [f"{message} to {', '.join(sites)}" for message, sites in to.items()]
     if not step.enter:
         return found
-    return ["enters", *found] if brief else [*found, "enters"]  # what is cut off should not be the entry
+    return ["enters", *found] if brief else [*found, "enters"]  # the entry should not be cut off
 
 
 def details(trace: Trace, step: Step, messages: Mapping[int, Message]) -> str:

@@ -72,7 +72,11 @@ def all_go_in(gate: Gate) -> tuple[set[str], list[set[str]]]:
     return inside, reported
 
 
-def test_what_is_reported_is_all_that_was_let_in() -> None:
+@pytest.mark.parametrize("one_at_a_time", [True, False])
+def test_what_is_reported_is_all_that_was_let_in(
+    one_at_a_time: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("soloist.net.member.gate._one_at_a_time", lambda: one_at_a_time)
     for _ in range(ROUNDS):
         entered = gate()
         inside, (reported,) = all_go_in(entered)
@@ -111,8 +115,10 @@ def test_a_step_in_the_middle_of_an_entry(kind: type[Gate]) -> None:
     assert not middle.enter(Room("y"), ticket(2))
 
 
-def test_who_leaves_is_not_held_any_more() -> None:
+@pytest.mark.parametrize("one_at_a_time", [True, False])
+def test_who_leaves_is_not_held_any_more(one_at_a_time: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some stay, some leave at once and some later, in any order; what the member knows is what is so."""
+    monkeypatch.setattr("soloist.net.member.gate._one_at_a_time", lambda: one_at_a_time)
     for _ in range(ROUNDS):
         passed = gate()
         reported: list[set[str]] = []

@@ -18,7 +18,7 @@ from soloist.net.member.fellowship import Fellowship
 from soloist.testing import crash, eventually, tcp_cluster
 from soloist.testing.ports import ports
 from soloist.views.messages import Fetch
-from tests.net.helpers import Exclusion, log_lines, run
+from tests.net.helpers import Exclusion, asked, log_lines, run
 
 ABC = dict.fromkeys("abc", "")
 
@@ -117,7 +117,7 @@ def test_what_is_released_while_a_view_is_made_goes_on() -> None:
         there = b.beginning
         assert isinstance(there, Fellowship)
         waiting = asyncio.create_task(a.lock("x", timeout=20).acquire())
-        await asyncio.sleep(0.01)
+        await asked(a, among=(a, b, c))
         await c.close()
         while not there.assembly.member.wedged:
             await asyncio.sleep(0)

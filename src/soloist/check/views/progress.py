@@ -21,7 +21,7 @@ ROUNDS = 40
 PATIENCE = 4
 """Ticks until another proposer tries."""
 LATER = 1000
-"""Above the rounds of all ballots before."""
+"""Rounds: more than all ballots before have had."""
 
 
 class Calm:

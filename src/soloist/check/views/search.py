@@ -17,7 +17,7 @@ Judge = Callable[[int], bool]
 
 
 SPARSE = 25
-"""How many times more states have been seen, at a trial of progress, than are left out until the next."""
+"""Times more states have been seen, at a trial of progress, than are left out until the next."""
 
 
 class Search:

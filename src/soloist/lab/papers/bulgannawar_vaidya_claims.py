@@ -45,7 +45,7 @@ Series = dict[str, dict[float, Point]]
 
 
 SMALL = 0.2
-"""`Only a small amount`: less than a fifth. The paper gives no figure."""
+"""Share: "only a small amount" is less than a fifth. The paper gives no figure."""
 
 
 def claims(f: Figures) -> list[Claim]:

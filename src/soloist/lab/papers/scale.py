@@ -23,7 +23,7 @@ from soloist.sim.statistics import estimate
 ABOUT = "cost from 10 sites to 10 000, and to a million where it is logarithmic, with fitted exponents"
 
 ONE_SEED_FROM = 100_000
-"""Such a run is long, and its average is over so many sites that another seed changes little."""
+"""Sites: such a run is long, and its average is over so many of them that another seed changes little."""
 RARE = 0.02
 """Requests in the whole system per message time: next to no two of them meet."""
 

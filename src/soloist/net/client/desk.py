@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from soloist.net.lock import Lock
 
 ANSWER_SECONDS = 2.0
-"""What a node gets beyond a timeout to say who has the lock. Then it is taken for one that does not answer."""
+"""Seconds that a node gets beyond a timeout to say who has the lock. Then it is taken for one that does not answer."""
 
 
 class Wanted:

@@ -23,9 +23,9 @@ from soloist.net.service.dialogue import Renew, Renewed, decode_reply
 
 LEAST_SECONDS = 0.02
 MOST_SECONDS = 2.0
-"""Between two renewals: a third of the lease, but no more."""
+"""Seconds between two renewals, at most: else a third of the lease."""
 EAGER_SECONDS = 0.1
-"""While nothing may be held yet: the node has no lease, and somebody waits for it to have one."""
+"""Seconds between two while nothing may be held yet: the node has no lease, and somebody waits for it to have one."""
 
 
 class Renewal:

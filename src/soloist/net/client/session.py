@@ -40,7 +40,7 @@ class Granted(Ticket):
 
 
 class Session:
-    """One session with one node. It is the `Door` at which its holds ask whether they are good."""
+    """One session with one node. `ClientDoor` asks it whether what is held in it is good."""
 
     def __init__(self, clock: Callable[[], float], key: bytes = b"") -> None:
         self.key = key or os.urandom(16)
@@ -100,7 +100,7 @@ class Session:
 
 
 class ClientDoor:
-    """Asked by `Hold.valid`."""
+    """The `Validity` of all that a client holds: `Hold.valid` asks it."""
 
     def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
         assert isinstance(ticket, Granted)

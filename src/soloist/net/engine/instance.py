@@ -12,8 +12,6 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, reduce
-from operator import or_
 from typing import Any
 
 import msgspec
@@ -22,7 +20,7 @@ from soloist.algorithms import Card
 from soloist.core import IDLE, Message, Outbox, Port, Process, ProtocolError, Send, Site
 from soloist.net.engine import registering
 from soloist.net.engine.layout import Layout
-from soloist.net.engine.sites import Asleep
+from soloist.net.engine.sites import Asleep, decoder
 from soloist.net.engine.ticket import FENCE_BITS, Cancellable, Terms, Ticket
 from soloist.net.errors import LockError
 from soloist.net.link.wire import Envelope
@@ -31,22 +29,15 @@ from soloist.views import Holder
 log = logging.getLogger("soloist.net")
 
 COUNTERS = 1 << FENCE_BITS
+ROUNDS = 100
+"""Rounds per site, in which our own sites of a lock may answer each other within one step. Those of the papers come to rest
+long before, unless a peer has told them what cannot be."""
+ALONE = 1
+"""Sites of a lock at a node. Where there is one, a look at it says whether to ask; of a semaphore's the idle ones are sought."""
 CONTENDED = 8
 """Looks, before a lock that no peer has spoken of is taken for one that no peer wants."""
 TIMER_UNIT = 0.005
 """Seconds. The papers' delays are in units of a message's way; this is a generous one."""
-
-
-@cache
-def begins(card: Card) -> bool:
-    """Whether the algorithm has something to say before anybody asks."""
-    return card.process.begin is not Process.begin
-
-
-@cache
-def decoder(card: Card) -> Callable[[msgspec.Raw], Message]:
-    decode: Callable[[Any], Message] = msgspec.msgpack.Decoder(reduce(or_, card.process.handlers)).decode
-    return decode
 
 
 class Instance:
@@ -66,15 +57,9 @@ class Instance:
         make_port: Callable[[Process, Outbox], Port] = Port,
     ) -> None:
         self.lock, self.layout, self.counter = lock, layout, counter
-        self.effects, self.epoch, self.locality, self.call_later, self.door = (
-            terms.effects,
-            terms.epoch,
-            terms.locality,
-            terms.call_later,
-            terms.door,
-        )
+        self.effects, self.epoch, self.locality, self.call_later, self.door, fences = terms
         self.capacity = layout.places
-        self.least_fence = (terms.fences or terms.epoch) << FENCE_BITS
+        self.least_fence = (fences or terms.epoch) << FENCE_BITS
         self.decode = decoder(card)
         self.out = Outbox(random.choice)
         self.ports = {process.me: make_port(process, self.out) for process in processes}
@@ -169,7 +154,7 @@ class Instance:
         ticket.gone = True
         self.waiting -= 1
         registering.forgo(self, ticket)
-        if len(self.queue) > 2 * self.waiting:  # whoever tries again and again must not fill it
+        if len(self.queue) > 2 * self.waiting:  # callers that try again and again must not fill it
             self.queue = [each for each in self.queue if not each.gone]
 
     def release(self, ticket: Ticket) -> None:
@@ -281,6 +266,7 @@ class Instance:
     def _settle(self) -> None:
         """Let our own sites talk until they have nothing more to say to each other."""
         out, inbox = self.out, self._inbox
+        rounds = left = 0
         while out.entered or inbox or out.timers:
             while out.timers:
                 self._set_timer(*out.timers.pop(0))
@@ -288,8 +274,13 @@ class Instance:
                 site = out.entered.pop(0)
                 self.asking -= 1
                 if not self._let_in(site):
-                    self._leave(site)  # whoever asked has gone meanwhile
+                    self._leave(site)  # the caller has gone meanwhile
             if inbox:
+                if not left:
+                    rounds, left = rounds + 1, len(inbox)
+                    if rounds > ROUNDS * self.layout.sites:
+                        raise ProtocolError("our sites answer each other without end")
+                left -= 1
                 sender, to, message = inbox.pop(0)
                 self._perform(self.ports[to].deliver(sender, message))
 
@@ -382,7 +373,7 @@ class Instance:
         """Let as many idle sites ask as there are callers that no asking site stands for."""
         if self.withheld:
             return
-        if self.capacity == 1:  # a site that is alone and idle is not asking, and not parked
+        if self.capacity == ALONE:  # a site that is alone and idle is not asking, and not parked
             if self.waiting and self.first.process.phase is IDLE:
                 self.asking += 1
                 if sends := self.first.acquire():

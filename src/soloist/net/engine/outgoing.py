@@ -21,6 +21,8 @@ EAGER = 2
 What callers say first leaves at once, the rest together at the end of this turn of the loop. So a lock is handed
 over without delay, and whoever uses many locks at a time still sends few batches.
 """
+SINGLE = 1
+"""Envelopes that need not be sorted by the peers that they are for."""
 ROOM_SECONDS = 0.01
 """Seconds between two looks at a peer that is far behind."""
 
@@ -101,7 +103,7 @@ class Outgoing:
 
     def send_all(self) -> None:
         sends = self.sends
-        if len(sends) == 1:  # the rule
+        if len(sends) == SINGLE:  # the rule
             host, envelope = sends.pop()
             self._send(host, [envelope])
         elif sends:

@@ -11,7 +11,7 @@ from soloist.net.link.wire import Envelope
 from soloist.views import Holder
 
 FENCE_BITS = 40
-"""fence = epoch << 40 | counter: below 2^63, and a new epoch is above all that was before."""
+"""Bits of the counter: fence = epoch << 40 | counter is below 2^63, and a new epoch is above all that was before."""
 
 
 class Ticket:

@@ -65,7 +65,7 @@ class Turns:
         if self.transport.unread():
             return True
         instance.contended -= 1
-        sched_yield()  # whoever wants it may be about to say so, and wait for this processor
+        sched_yield()  # a peer that wants it may be about to say so, and wait for this processor
         return self.transport.unread()
 
     async def listen(self) -> None:

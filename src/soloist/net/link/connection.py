@@ -29,11 +29,14 @@ HANDSHAKE_FRAME = 64 * 1024
 """Bytes: a hello names all members."""
 ACKNOWLEDGE_BATCHES = 32
 SILENCE_SECONDS = 10.0
-"""How long a host may leave bytes unanswered before the connection is made anew: by default a quarter of an hour."""
+"""Seconds that a host may leave bytes unanswered before the connection is made anew: by default a quarter of an hour."""
 IDLE_SECONDS, PROBE_SECONDS, PROBES = 3, 2, 3
-"""When, how often and how many times an idle peer is asked whether it is there: by default after two hours."""
+"""Seconds until an idle peer is asked whether it lives, seconds between two such questions, and how many are asked: by
+default after two hours."""
 MOST_WORDS = 500
 """Characters that a peer may use to say why it refuses us."""
+READ_AT_ONCE = True
+"""Whether what arrives as one whole frame is read here, as `Frames.feed` and `Session.accept` would read it."""
 MALFORMED = (ProtocolError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -108,8 +111,8 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         space, frames = self.space, self.frames
         # The rule is one whole frame. All that a message needs is in this one function, and so on its way down:
-        # whoever is woken for a message has nothing of ours in its caches, and each call costs microseconds.
-        whole = nbytes >= 4 and not frames.buffer and length_of(space)[0] == nbytes - 4
+        # a process that wakes for a message has nothing of ours in its caches, and each call costs microseconds.
+        whole = READ_AT_ONCE and nbytes >= 4 and not frames.buffer and length_of(space)[0] == nbytes - 4
         batches = []
         peer = None
         try:
@@ -125,10 +128,10 @@ class Connection(asyncio.BufferedProtocol):
                     batch = decode_batch(body)
                 except msgspec.MsgspecError:
                     batch = self._salvage(body)
-                if batch.number == peer.received + 1 and peer.confirmed <= batch.acknowledged <= peer.sent:
-                    # As `accept` does, but for a call.
-                    peer.received += 1
-                    peer.confirmed = batch.acknowledged
+                there = batch.acknowledged
+                if whole and batch.number == peer.received + 1 and peer.confirmed <= there <= peer.sent:
+                    peer.received += 1  # as `accept` does, but for a call
+                    peer.confirmed = there
                     batches.append(batch)
                 elif peer.accept(batch):
                     batches.append(batch)
@@ -237,7 +240,7 @@ class Connection(asyncio.BufferedProtocol):
         if self.pulse and not self.owner.meeting.renews:
             raise ProtocolError(f"{ours.who.node!r} has no leases to renew")
         if not self.dialled:
-            if not self.pulse:  # there whoever takes it says so
+            if not self.pulse:  # the thread that takes it says so
                 self._put(frame(encode(Welcome())))
             self._opened()
 

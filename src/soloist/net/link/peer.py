@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from soloist.net.link.connection import Connection
 
 MOST_FORMER = 4
-"""Other incarnations of a peer of which is known what was said."""
+"""Incarnations of a peer, before or after the one that is meant now, of which is known what was said."""
 
 
 class Peer(Session):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 BACKLOG = 100
 OUT_OF_FILES_SECONDS = 0.1
-"""How long we wait if no connection can be accepted because this process has too many files open."""
+"""Seconds to wait if no connection can be accepted because this process has too many files open."""
 
 
 class Visitor:
@@ -144,7 +144,7 @@ class Listening:
         self.sockets.append(sock)
 
     def listen(self) -> None:
-        for sock in reversed(self.sockets):  # the first last: whoever finds it finds the others, too
+        for sock in reversed(self.sockets):  # the first last: a caller that finds it finds the others, too
             sock.listen(BACKLOG)
             self._look_at(sock)
 

@@ -49,7 +49,7 @@ class Pulses:
         """The handshake is done: from now on it belongs to somebody else."""
         assert connection.wire
         self.owner.peers[theirs.who.node].pulsing = True
-        connection.frames = Frames()  # what is in the middle of a frame has not broken off
+        connection.frames = Frames()  # a frame that has begun goes on at the thread
         dialled = connection.dialled is not None
         self.owner.meeting.pulse(theirs.who, detach(connection.wire), unread, dialled, cipher)
 

@@ -38,13 +38,13 @@ ACKNOWLEDGE_SECONDS = 0.05
 GOODBYE_SECONDS = 1.0
 FIRST_RETRY, LAST_RETRY = 0.02, 1.0
 PATIENCE_SECONDS = 2.0
-"""How long we wait for a peer that should call us before we call it."""
+"""Seconds to wait for a peer that should call us before we call it."""
 NEWCOMER_SECONDS = 0.25
-"""The same for a node that is no member yet: others need not know that it is there."""
+"""Seconds: the same for a node that is no member yet. Others need not know that it is there."""
 MOST_GONE = 256
 """Peers that have gone of which is known what was said: one that was only cut off goes on with that."""
 REPEAT_SECONDS, MOST_REPEATED = 60.0, 1000
-"""When the same warning is logged again, and how many are remembered for that."""
+"""Seconds until the same warning is logged again, and warnings that are remembered for that."""
 
 
 class TcpTransport:

@@ -1,1 +1,1 @@
-"""Who belongs to the cluster: how it begins, and where its fences do."""
+"""Who belongs to the cluster: how it begins, how it goes from view to view, and what proves that somebody has gone."""

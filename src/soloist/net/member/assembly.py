@@ -40,16 +40,16 @@ from soloist.views.messages import Accept, Bye, Dead, Decided, Fetch, Join, Poll
 log = logging.getLogger("soloist.net")
 
 RANK_SECONDS = 2.0
-"""How much longer each further member waits before it proposes, too. It need not at all, unless it has heard of something that
-the first has not: without that one nothing can be agreed upon."""
+"""Seconds that each further member waits longer before it proposes, too. It need not at all, unless it has heard of something
+that the first has not: without that one nothing can be agreed upon."""
 PAIR_SECONDS = 0.0001
-"""How long, for each pair of members, others are waited for that come or go at the same time: a view costs as much."""
+"""Seconds per pair of members to wait for others that come or go at the same time: a view costs as much."""
 MOST_MEMBERS = 64
-"""Where there are more, nobody says goodbye."""
+"""Members; where there are more, nobody says goodbye."""
 PATIENCE_SECONDS = 3.0
-"""After so long it is said whom a change waits for."""
+"""Seconds after which it is said whom a change waits for."""
 BEAT_SECONDS, LAST_BEAT_SECONDS = 0.25, 5.0
-"""How often what was not answered is said again: ever more seldom, where somebody does not answer at all."""
+"""Seconds until what was not answered is said again: ever more of them, where somebody does not answer at all."""
 
 decode_said = msgspec.msgpack.Decoder(Said).decode
 

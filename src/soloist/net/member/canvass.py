@@ -17,11 +17,11 @@ from soloist.views.messages import Decided, Stored
 from soloist.views.proposer import VoterChange
 
 RANK_SECONDS = 0.15
-"""How much longer each further voter waits before it proposes, too."""
+"""Seconds that each further voter waits longer before it proposes, too."""
 MOST_DOUBTS = 3
 """Tries, before a change of voters that would leave too few of them is given up."""
 PATIENT_BEATS = 6
-"""After so many beats without a decision a proposer tries a higher ballot."""
+"""Beats without a decision after which a proposer tries a higher ballot."""
 
 
 class Canvass:

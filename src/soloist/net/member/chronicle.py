@@ -28,7 +28,7 @@ TERMS = ("voters", "lease", "protocol")
 
 
 class Chronicle:
-    """One node's account of its views. Only the thread of its council writes it."""
+    """One node's account of its views. Only one thread writes it: that of its council, or the loop of its assembly."""
 
     def __init__(self, name: str, clock: Clock) -> None:
         self.name, self.clock = name, clock

@@ -19,9 +19,9 @@ LEAST_LEASE = 0.5
 USUAL_LEASE = 10.0
 """Seconds, where nobody says."""
 LEAST_VOTERS = 3
-"""With fewer of them no crash is survived: the majority of two is both."""
+"""Voters; with fewer of them no crash is survived: the majority of two is both."""
 MOST_VOTERS = 7
-"""That are found by name: more of them would only make each view cost more."""
+"""Voters that are found by name: more of them would only make each view cost more."""
 
 
 Asked = float | Literal["auto"] | None

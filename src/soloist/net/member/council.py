@@ -36,7 +36,7 @@ from soloist.views.messages import Bye, Dead, Decided, Fetch, Poll, Polled
 log = logging.getLogger("soloist.net")
 
 MOST_BEAT_SECONDS = 0.25
-"""How often is looked whether somebody has fallen silent, at least."""
+"""Seconds, at most, between two looks at whether somebody has fallen silent."""
 DEFAULT_LEASE = 10.0
 """Seconds, while no view has told."""
 
@@ -99,7 +99,7 @@ class Council:
         def take() -> None:  # at once, or the end of the connection before this one would come in between
             self.hearing.meet(peer, incarnation)
             self.pulse.add(peer, sock, unread, cipher, first)
-            self._step(self._renew)  # what was said before went nowhere
+            self._step(self._renew)  # renewals before this went nowhere
 
         if not self.pulse.do(take):
             sock.close()
@@ -218,7 +218,7 @@ class Council:
         for effect in effects:
             match effect:
                 case Store(file):
-                    self._flush()  # what was said before this need not wait for our disk
+                    self._flush()  # messages from before this need not wait for our disk
                     try:
                         self.votes.store(file)
                     except CannotStore as error:
@@ -272,7 +272,7 @@ class Council:
         # Without a lease the voters may not have had our view when they were asked: do not let callers wait for it.
         if now >= self.renew_at or news or (member.view and not self.leased):
             self._renew()
-            for peer in self.pulse.peers():  # whoever has nothing to say to a peer says just that
+            for peer in self.pulse.peers():  # an empty parcel is said, too: it shows that we hear
                 self._parcels.setdefault(peer, [])
         with self.gate.step() as member:
             valid = member.valid(now)

@@ -12,7 +12,7 @@ from soloist.net.member.membership import Membership
 from soloist.net.member.wish import Kind, Wish, planned
 
 CHANGE_SECONDS = 30.0
-"""How long a majority may take to agree on other voters."""
+"""Seconds that a majority may take to agree on other voters."""
 
 
 async def change_voters(beginning: Beginning, kind: Kind, name: str) -> int:

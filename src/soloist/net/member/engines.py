@@ -1,4 +1,4 @@
-"""Who decides on who is a member: the voters among the nodes, or an etcd."""
+"""Who decides on who is a member: the voters among the nodes, all of them, or an etcd."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from soloist.net.member.succession import Succession
 
 LEAST_SECONDS = 2
-"""Etcd's leases are no shorter than one and a half of its elections."""
+"""Seconds: etcd's leases are no shorter than one and a half of its elections."""
 
 
 def engine(lease: Asked, etcd: Endpoints | None) -> tuple[Lease | None, Callable[..., Succession]]:

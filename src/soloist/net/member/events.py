@@ -1,4 +1,4 @@
-"""What a council tells of what it has decided or heard. The loop's side is `soloist.net.member.membership`."""
+"""What is told to the loop of what was decided or heard: by a council to a `Membership`, by an assembly to a `Fellowship`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from soloist.views import Holder, View
 
 
 class Events(Protocol):
-    """What the loop must hear of. Called in the thread."""
+    """What the loop must hear of. A council calls these in its thread, an assembly in the loop."""
 
     def activated(self, view: View) -> None: ...
 

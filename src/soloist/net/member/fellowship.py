@@ -190,7 +190,7 @@ class Fellowship(Succession):
         self.ended = True
         self.assembly.leave()
         self.close()
-        await asyncio.sleep(0)  # in memory, what was said last is heard in the next turn of the loop
+        await asyncio.sleep(0)  # in memory, the last words are heard in the next turn of the loop
 
     def close(self) -> None:
         self.ended = True

@@ -133,7 +133,7 @@ class Gate:
                 ticket.lost = True
             self.member.release(lock, slot, now)
             goes_on = room.epoch == self._open
-        self._drain()  # what was reported is so no more, or voters are to be told
+        self._drain()  # the report is no longer true, or voters are to be told
         return goes_on
 
     # Registered holds.

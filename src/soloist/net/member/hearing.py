@@ -6,7 +6,7 @@ from soloist.views import Node, View
 
 
 class Hearing:
-    """One node's ears. Only the thread of its council uses them."""
+    """One node's ears. Only one thread uses them: that of its council, or the loop of its assembly."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -19,7 +19,7 @@ import socket
 import time
 
 PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 0.5
-"""Between one try and the next."""
+"""Seconds between one try and the next: at first, and at most."""
 TRY_SECONDS = 1.0
 
 

@@ -39,7 +39,7 @@ from soloist.views import Algorithm, Holder, Lease, Node, View
 log = logging.getLogger("soloist.net")
 
 LOOK_SECONDS = 1.0
-"""How often is looked whether each link has a connection for renewals beside it."""
+"""Seconds between two looks at whether each link has a connection for renewals beside it."""
 
 
 class Membership(Succession):
@@ -95,7 +95,6 @@ class Membership(Succession):
         self.known = self.roster.met
         self.joining = epoch > 0 or told.joins
         """Whether there is a view that we are not in, so that this is no beginning."""
-        self.ended = False
         self._without: set[str] = set()
         """Peers that had a link and no connection for renewals when we last looked."""
         self._looking: asyncio.TimerHandle | None = None
@@ -104,7 +103,7 @@ class Membership(Succession):
         table.crowded = lambda: council.do(lambda: council.tell_voters(of_names(table.epoch)))
 
     def convene(self, who: Who, votes: Votes, clock: Clock, previous: str) -> Council:
-        """Whoever decides."""
+        """Make what decides."""
         return Council(self.as_member(who), votes, clock, self, previous)
 
     def run(self, algorithms: tuple[Algorithm, ...]) -> None:

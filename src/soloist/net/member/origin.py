@@ -24,11 +24,11 @@ from soloist.net.member.place import Place
 
 _BEGINNING = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp()) * 1000
 MAX_EPOCH = (1 << 63 - FENCE_BITS) - 1
-"""So that a fence fits into 63 bits; reached in 2039 by the clock."""
+"""Minutes, in which epochs are counted: so that a fence fits into 63 bits. Reached in 2039 by the clock."""
 _COUNTERS_PER_MILLISECOND = 1 << 22
-"""Nobody enters that often in a millisecond."""
+"""Entries: more than anybody makes in a millisecond."""
 DRIFT = 0.02
-"""More than the clocks of two machines differ in rate, as a fraction."""
+"""Fraction by which the clocks of two machines may differ in rate, and more."""
 
 
 def by_clock(now: int | None = None) -> int:

@@ -14,7 +14,7 @@ log = logging.getLogger("soloist.net")
 
 
 class Roster:
-    """Of one node with a lease. It decides whom the transport calls. Only the loop uses it."""
+    """Of one node. It decides whom the transport calls. Only the loop uses it."""
 
     def __init__(self, told: Company, transport: Transport) -> None:
         self.told, self.transport = told, transport

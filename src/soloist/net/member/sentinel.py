@@ -22,7 +22,7 @@ from soloist.net.link.wire import encode, frame
 
 PROGRAM = Path(__file__).with_name("lookout.py")
 RETRY_SECONDS = 5.0
-"""For how long a sentinel tries to reach voters that do not answer."""
+"""Seconds that a sentinel tries to reach voters that do not answer."""
 CLOSE_SECONDS = 5.0
 
 

@@ -147,9 +147,7 @@ class Succession(Beginning):
         self.callers += waiting
         self.who = msgspec.structs.replace(self.who, incarnation=incarnation())
         if self.data:
-            with suppress(
-                OSError
-            ):  # then its next start proves nothing, and whoever is waited for is waited for
+            with suppress(OSError):  # then its next start proves nothing about this one, which is waited for
                 self.data.become(self.who.incarnation)
         self.birth = Birth(self.who.node, self.who.members, Newborn(self.who.incarnation, self.who.origin))
         self.become(self.as_member(self.who))

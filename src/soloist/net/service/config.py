@@ -45,7 +45,7 @@ from soloist.own import is_own
 
 T = TypeVar("T")
 SOCKET_PATH = 107
-"""The longest path of a Unix socket, in bytes."""
+"""Bytes of the longest path of a Unix socket."""
 
 
 # What it means.

@@ -40,9 +40,9 @@ LOCAL_LIMITS = Limits(
 )
 WAITS_KEPT = 200
 LET_GO_SECONDS = 6.0
-"""The most that clients get who were told to let go: a little more than `soloist run` gives its command."""
+"""Seconds, at most, for clients that were told to let go: a little more than `soloist run` gives its command."""
 LOOK_SECONDS = 0.2
-"""How often sessions are looked at that may be over."""
+"""Seconds between two looks for sessions that are over."""
 
 
 class ControlServer:

@@ -27,7 +27,7 @@ from soloist.net.telemetry.recording import TraceRecorder
 log = logging.getLogger("soloist.net")
 
 GRACE_SECONDS = 10.0
-"""How long clients that hold something get to finish, when the daemon is told to stop."""
+"""Seconds for clients that hold something to finish, when the daemon is told to stop."""
 LOOK_SECONDS = 1.0
 
 

@@ -25,7 +25,7 @@ log = logging.getLogger("soloist.net")
 
 CLOSE_SECONDS = 1.0
 REPEAT_SECONDS = 10.0
-"""How often the same complaint about strangers is worth a line in the log."""
+"""Seconds until the same complaint about strangers is worth another line in the log."""
 PREFIX = "client:"
 """What the name of a client begins with in its certificate."""
 

@@ -29,9 +29,9 @@ PAUSES = (signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 """What a terminal stops processes with."""
 NOT_EXECUTABLE = 126
 LOOK_SECONDS = 0.05
-"""How often a group without its leader is looked at: nobody tells when it becomes empty."""
+"""Seconds between two looks at a group without its leader: nobody tells when it becomes empty."""
 DEAD_SECONDS = 5.0
-"""Nothing that was killed takes longer, unless the kernel holds on to it."""
+"""Seconds; nothing that was killed takes longer to end, unless the kernel holds on to it."""
 _DIE_WITH_PARENT, _ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 
 
@@ -151,7 +151,7 @@ class Guardian:
         self.told = True
         self.deadline = time.monotonic() + self.kill_after
         self.signal(signal.SIGTERM)
-        self.signal(signal.SIGCONT)  # what is stopped cannot end
+        self.signal(signal.SIGCONT)  # a stopped process cannot end
 
     def kill(self) -> None:
         self.killed = True

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from soloist.net.node import Node
 
 LOOK_SECONDS = 1.0
-"""How often we look whether there is anything new to say."""
+"""Seconds between two looks for anything new to say."""
 
 
 def say(*words: str) -> None:

@@ -33,7 +33,7 @@ log = logging.getLogger("soloist.net")
 POLL_SECONDS = 0.05
 """Seconds until the server notices that it should end."""
 REQUEST_SECONDS = 5.0
-"""How long whoever connects has to ask."""
+"""Seconds in which a client that connects has to ask."""
 
 
 class Metrics(Observer):

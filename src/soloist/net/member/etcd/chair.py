@@ -17,9 +17,9 @@ from soloist.views.view import COUNTER_BITS
 ETCD = "etcd"
 """The id of the only voter."""
 RANK_SECONDS = 0.15
-"""How much longer each further node waits before it sees to the next view, too."""
+"""Seconds that each further node waits longer before it sees to the next view, too."""
 BATCH_SECONDS = 0.05
-"""How long joiners wait for others that may come with them."""
+"""Seconds that joiners wait for others that may come with them."""
 
 
 class Mark(msgspec.Struct, frozen=True):

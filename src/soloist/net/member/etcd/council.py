@@ -24,9 +24,9 @@ from soloist.views import Ballot, Lease, Node, View, fence
 from soloist.views.messages import Ack, Decided, Fetch, News, Prepare, Renew, Report
 
 LOOK_SECONDS = 1.0
-"""How long what was seen in etcd is good enough, if nothing is heard of changes."""
+"""Seconds for which what was seen in etcd is good enough, if nothing is heard of changes."""
 WATCH_SECONDS = 10.0
-"""After so long without an event, at most, another endpoint is watched."""
+"""Seconds without an event, at most, after which another endpoint is watched."""
 
 
 def patience(lease: Lease) -> Patience:

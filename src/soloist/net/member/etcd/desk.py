@@ -18,7 +18,7 @@ from soloist.net.member.etcd.store import Store
 log = logging.getLogger("soloist.net")
 
 PAUSE_SECONDS = 0.2
-"""Between one try to watch and the next."""
+"""Seconds between one try to watch and the next."""
 
 Patience = tuple[float, float]
 """Seconds for an endpoint to answer, at first and at most, as those of `Client`."""

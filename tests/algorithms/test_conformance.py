@@ -16,7 +16,7 @@ from soloist.check.judge import ENDLESS_STATES
 from soloist.core import encode
 from soloist.core.trace import Recorder
 from soloist.lab.refute import is_printed, refute, replay_erratum
-from soloist.net.engine.instance import decoder
+from soloist.net.engine.sites import decoder
 from soloist.sim import Experiment, Result, Saturated, Thinking, simulate
 from soloist.sim.links import Constant, Exponential, Network
 from tests.pages import DOCS, generate

@@ -1,14 +1,29 @@
-"""A node's own sites of a lock: fresh, or packed while nobody uses them."""
+"""A node's own sites of a lock: fresh, or packed while nobody uses them; and what its algorithm says, and hears."""
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, reduce
+from operator import or_
+from typing import Any
 
 import msgspec
 
 from soloist.algorithms import Card, Size
-from soloist.core import Process
+from soloist.core import Message, Process
 from soloist.net.engine.layout import Layout
+
+
+@cache
+def begins(card: Card) -> bool:
+    """Whether the algorithm has something to say before anybody asks."""
+    return card.process.begin is not Process.begin
+
+
+@cache
+def decoder(card: Card) -> Callable[[msgspec.Raw], Message]:
+    decode: Callable[[Any], Message] = msgspec.msgpack.Decoder(reduce(or_, card.process.handlers)).decode
+    return decode
 
 
 @cache

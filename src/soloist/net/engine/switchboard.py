@@ -15,9 +15,10 @@ import msgspec
 from soloist.algorithms import Card
 from soloist.core import ProtocolError
 from soloist.net.engine.inquiry import Inquiry
-from soloist.net.engine.instance import Instance, begins
+from soloist.net.engine.instance import Instance
 from soloist.net.engine.outgoing import EAGER, Outgoing
 from soloist.net.engine.registering import abandon
+from soloist.net.engine.sites import begins
 from soloist.net.engine.table import Table, mismatch
 from soloist.net.engine.ticket import Caller, Cancellable, Effects, Ticket
 from soloist.net.engine.turns import Turns

@@ -15,9 +15,9 @@ import msgspec
 
 from soloist.algorithms import Card
 from soloist.core import SoloistError
-from soloist.net.engine.instance import Instance, begins
+from soloist.net.engine.instance import Instance
 from soloist.net.engine.layout import Layout
-from soloist.net.engine.sites import fresh
+from soloist.net.engine.sites import begins, fresh
 from soloist.net.engine.ticket import CallLater, Effects, Terms, Ticket
 from soloist.net.errors import LockError
 from soloist.net.link.wire import Envelope

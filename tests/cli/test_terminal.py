@@ -15,6 +15,7 @@ from rich.console import Console
 from soloist.algorithms import CATALOGUE
 from soloist.cli.tables import rich_tables
 from soloist.lab.reproduce import PAPERS
+from soloist.net.cards import USUAL
 from tests.cli.terminal import in_terminal
 
 PLAN = """\
@@ -36,7 +37,7 @@ LOCKS = ["lamport", "helary-plouzeau-raynal", "naimi-trehel"]
         ("advise --nodes 5 --entries 30 --seeds 2 --jobs 1", LOCKS),
         ("sweep plan.toml --jobs 1", ["naimi-trehel", "raymond-tree-on-a-star"]),
         ("reproduce", list(PAPERS)),
-        ("demo --nodes 3 --entries 5", ["naimi-trehel", "raymond-k", "1 of 1", "2 of 2", "holds", "kill -9"]),
+        ("demo --nodes 3 --entries 5", [*USUAL, "1 of 1", "2 of 2", "holds", "kill -9"]),
         ("bench simulator --messages 2000 --rounds 1", ["exponential", "constant"]),
     ],
 )

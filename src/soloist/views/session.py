@@ -7,7 +7,8 @@ that it *sent*. But a node has a lease of its own, and what its clients hold is 
 - S2 the node acknowledges a renewal of a session that is not over with what it is *worth*: the smaller of the session's
   lease and what is left of the node's own, at this moment, as a clock that runs slower must count it.
 - S3 the client: good until = max(good until, sent + worth), if the session is not over. Whoever asks when it is not good
-  has lost all that was held in it, for good: what is acknowledged later changes nothing.
+  has lost all that was held in it, for good: what is acknowledged later changes nothing. An acknowledgement that is worth
+  nothing says nothing: the node has no lease, yet or any more.
 - S4 the node lets go of what a session holds when the client has said goodbye or is known to have ended, or when
   the session's lease has passed since the last acknowledgement, on a clock that runs faster than the client's.
 - S5 who comes back within that time, with the session's secret number, goes on in it. The node releases what the client no
@@ -48,7 +49,7 @@ class ClientSession(msgspec.Struct):
     def renewed(self, number: int, worth: float, now: float) -> None:
         """S3."""
         sent = self.sent.pop(number, None)
-        if sent is not None and self.alive(now):
+        if sent is not None and worth > 0 and self.alive(now):
             self.until = max(self.until, sent + worth)
 
     def alive(self, now: float) -> bool:

@@ -225,6 +225,37 @@ def test_without_patience_those_who_wait_are_told_at_once(tmp_path: Path) -> Non
         run(scenario())
 
 
+def test_who_waits_outlasts_a_node_without_a_lease(tmp_path: Path) -> None:
+    """Nothing may be held while the node has none, at first or in between; but nobody is sent away."""
+
+    async def scenario() -> None:
+        async with memory_cluster("a") as (node,):
+            server, left = ControlServer(node, "t", {}), 0.0
+            server.bounded, server.left = lambda: True, lambda: left  # type: ignore[method-assign]
+            await server.start(tmp_path / "s")
+            async with Client(f"unix:{tmp_path / 's'}", patience=0) as client:
+                early = asyncio.create_task(client.lock("x").acquire_or_raise(None))
+                session = client.contact.session
+                await eventually(lambda: client.desk.granted, "the node grants it")
+                await eventually(lambda: session._state.number > 2, "it is not worth anything")
+                assert not early.done()
+                left = 1.0
+                hold = await early
+                assert hold.valid
+                late = asyncio.create_task(client.lock("x").acquire_or_raise(None))
+                await eventually(lambda: len(client.desk.wanted) == 1, "somebody waits")
+                left = 0.0
+                await eventually(lambda: client.contact.session is not session, "its session is over")
+                left = 60.0
+                assert (await late).valid
+                assert not hold.valid
+                assert client.contact.line
+            await server.close()
+
+    with log_lines():
+        run(scenario())
+
+
 def test_processes_that_use_it_come_to_their_end(tmp_path: Path) -> None:
     with cluster("a") as found:
         client = holder(f"unix:{found.directory / 't-a.sock'}")

@@ -13,7 +13,7 @@ from soloist.net import HoldLike, Leader, LockLost, Node, NodeClosed, NoQuorum
 from soloist.net.leader import linger
 from soloist.net.member.gate import Gate
 from soloist.testing import Witness, crash, eventually, memory_cluster
-from tests.net.helpers import asked, assert_at_rest, log_lines, run, settled
+from tests.net.helpers import asked, assert_at_rest, begun, log_lines, run, settled
 
 
 class Diary:
@@ -246,7 +246,8 @@ def test_the_loss_of_another_lock_is_an_error_of_the_work() -> None:
 def test_an_error_in_a_term_that_was_lost_is_logged_and_the_next_term_begins() -> None:
     async def main() -> None:
         terms = list[int]()
-        async with memory_cluster("abc", lease=10) as (a, b, _):
+        async with memory_cluster("abc", lease=10) as (a, b, c):
+            await begun(a, b, c)
 
             async def work(hold: HoldLike) -> int:
                 terms.append(hold.fence)

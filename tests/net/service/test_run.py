@@ -125,7 +125,7 @@ def test_a_lock_is_broken() -> None:
         assert epoch.endswith("has begun: every fence is higher from now on")
         code, _, err = found.finish(holder)
         assert code == 1
-        assert err.endswith("and it was stopped: 'x' is lost: it was broken: somebody had it taken away\n")
+        assert err.endswith("and it was stopped: it was broken: somebody had it taken away\n")
         code, fence, _ = found.finish(waiting)
         assert code == 0
         assert int(fence) > holder.fence  # type: ignore[attr-defined]

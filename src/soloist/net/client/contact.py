@@ -154,9 +154,9 @@ class Contact:
         self._look_for_node()
         self._tell()
 
-    def _look_for_node(self) -> None:
+    def _look_for_node(self, gone: bool = True) -> None:
         if self._search is None and not self.closed:
-            self._search = self.loop.create_task(self._look())
+            self._search = self.loop.create_task(self._look(gone))
             self._search.add_done_callback(self._looked)
 
     def _looked(self, search: asyncio.Task[None]) -> None:
@@ -165,12 +165,12 @@ class Contact:
             self.desk.fail_all(error if isinstance(error, NodeClosed) else NodeClosed(repr(error)))
         self._tell()
 
-    async def _look(self) -> None:
-        """Until there is a connection, or nobody has any patience left."""
+    async def _look(self, gone: bool) -> None:
+        """Until there is a connection, or nobody has any patience left: who has none asks only a node that is not gone."""
         end, pause = self.loop.time() + self.patience, PAUSE
         while True:
             try:
-                if not self.patience:
+                if gone and not self.patience:
                     raise NodeClosed(self.why)
                 await self._dial_any()
                 return
@@ -194,11 +194,14 @@ class Contact:
         self._renewal = Renewal(session, self._place, self.who, self.tls, told)
 
     def _heard_of(self, session: Session) -> None:
-        """The first renewal was acknowledged; or the session is over."""
+        """Something may be held in it; or it is over, and who waits goes on in another one."""
         if session is self.session and not session.alive():
             self._end_session(f"{session.node} was not heard for longer than the session lasts")
             if line := self.line:
+                self.line, self.why = None, f"the session with {session.node} is over"
                 line.transport.close()
+                self.desk.fail_questions(NodeClosed(self.why))
+                self._look_for_node(gone=False)
         self._tell()
 
     async def first_renewal(self, session: Session) -> None:

@@ -24,10 +24,12 @@ from soloist.net.service.dialogue import Renew, Renewed, decode_reply
 LEAST_SECONDS = 0.02
 MOST_SECONDS = 2.0
 """Between two renewals: a third of the lease, but no more."""
+EAGER_SECONDS = 0.1
+"""While nothing may be held yet: the node has no lease, and somebody waits for it to have one."""
 
 
 class Renewal:
-    """Of one session. `told` is called in the thread after the first acknowledgement, and when it is good no longer."""
+    """Of one session. `told` is called in the thread once something may be held in it, and when it is good no longer."""
 
     def __init__(
         self,
@@ -65,6 +67,8 @@ class Renewal:
 
     def _interval(self) -> float:
         bound = self.session.lease or 3 * MOST_SECONDS
+        if not self.session.begun:
+            return min(bound / 3, EAGER_SECONDS)
         left = self.session.left() or bound
         return max(LEAST_SECONDS, min(bound / 3, left / 2, MOST_SECONDS))
 
@@ -82,7 +86,7 @@ class Renewal:
                 sock.sendall(frame(encode(Renew(number))))
                 while not self._acknowledged(frames, self._read(sock), number):
                     pass
-                if first:
+                if first and self.session.begun:
                     first = False
                     self.told()
                 self._stop.wait(self._interval())

@@ -122,7 +122,9 @@ def test_nonsense_is_one_line(
         ("bench nemesis --kinds kil", "unknown kind of fault 'kil'; did you mean kill"),
         ("bench nemesis --nodes 2", "--nodes must be from 3 to 26, not 2"),
         ("bench nemesis --seed -1", "--seed must be from 0"),
-        ("bench nemesis --kinds ring --direct", "--direct: nothing can be cut without proxies"),
+        ("bench nemesis --kinds ring --direct", "ring: nothing can be cut without proxies"),
+        ("bench nemesis --kinds spoil --apart", "spoil: nothing can be spoilt without proxies"),
+        ("bench nemesis --direct --apart", "direct is about nodes of one host, and apart about one for each"),
         ("bench checker --repeat 0", "--repeat must be from 1"),
     ],
 )

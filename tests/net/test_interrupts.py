@@ -14,15 +14,16 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 
-from soloist.net import SyncNode
+from soloist.net import Node, SyncNode
 from soloist.net.errand import Errand
 from soloist.net.sync_lock import Entered, SyncHold, SyncLock, SyncLocks
-from soloist.testing import ports
+from soloist.testing import ports, until
 from tests.net.helpers import BEHIND, LOOPS, a_client, run
 
 SECONDS = 10.0
@@ -105,6 +106,62 @@ def test_a_hold_whose_release_is_interrupted_is_given_back(home: Any) -> None:
         places += 1
         assert not left_by(home, threading.current_thread())
     assert places > 10
+
+
+def threads() -> list[str]:
+    """Those that nodes of this process have made and that are alive."""
+    return [each.name for each in threading.enumerate() if each.name.startswith("soloist")]
+
+
+def test_ctrl_c_at_any_step_of_a_start_leaves_nothing_behind(tmp_path: Path) -> None:
+    """No thread that renews a lease for nobody, no port and no data directory that is in use: it can be started again."""
+    with ports("a") as peers:
+
+        def start(node: SyncNode, interrupt: Interrupt) -> None:
+            call = node.call
+
+            def called(work: Any) -> Any:
+                sys.setprofile(interrupt)  # what was before has made a thread at most, and no node
+                return call(work)
+
+            node.call = called  # type: ignore[method-assign]
+            node.start()
+            sys.setprofile(None)
+            node.call = call  # type: ignore[method-assign]
+            node.close()
+
+        gc.disable()
+        try:
+            places = 0
+            while interrupted(start, SyncNode("a", peers, lease=600, data_dir=str(tmp_path)), places):
+                places += 1
+                until(lambda: not threads(), f"nothing is left (place {places})")
+        finally:
+            gc.enable()
+        assert places > 10
+
+
+def test_a_start_that_is_cancelled_leaves_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the name that it is to listen at is looked up."""
+
+    async def main() -> None:
+        node = Node("a", {"a": "localhost:7499", "b": "localhost:7498"}, lease=None)
+        looking = asyncio.Event()
+
+        async def look_up(*args: Any, **options: Any) -> Any:
+            looking.set()
+            await asyncio.sleep(3600)
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", look_up)
+        start = asyncio.create_task(node.start())
+        await looking.wait()
+        assert node.descriptors()
+        start.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await start
+        assert not node.descriptors()
+
+    run(main())
 
 
 def interrupted(use: Callable[[Any, Interrupt], None], lock: Any, places: int) -> bool:

@@ -48,10 +48,15 @@ def test_they_reach_each_other_and_a_cable_can_be_pulled() -> None:
         assert crew.hear("a") == "listening"
         crew.start("b", call, hosts.of("b"), where)
         assert until(lambda: crew.ask("b", "?"), "b reaches a")
-        hosts.cut("a")
+        hosts.pull("a")
         assert not crew.ask("b", "?")
         hosts.heal()
         assert until(lambda: crew.ask("b", "?"), "b reaches a again")
+        for way in ("ab", "ba"):  # whoever calls needs both
+            hosts.cut_one_way(*way)
+            assert not crew.ask("b", "?")
+            hosts.heal()
+            assert until(lambda: crew.ask("b", "?"), "b reaches a again")
     left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
     assert f"soloist-{os.getpid()}-" not in left
 

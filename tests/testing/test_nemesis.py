@@ -13,7 +13,7 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net.link.wire import VERSION
-from soloist.testing import until
+from soloist.testing import Namespaces, until
 from soloist.testing.afflictions import AFFLICTIONS, NEED_PROXIES
 from soloist.testing.judge import Judgement
 from soloist.testing.nemesis import KINDS, UNCUT, Nemesis
@@ -73,6 +73,23 @@ def test_strangers_join_and_leave_or_are_killed() -> None:
     }
 
 
+def test_a_daemon_is_killed_whose_client_holds() -> None:
+    """What the client does afterwards, it does without the lock, and knows it."""
+    with Nemesis("abc", seed=7, lease=LEASE, kinds=["daemon"], every=(0.1, 0.2)) as nemesis:
+        found = nemesis.haunt(0.0, least=2)
+    assert not found.problems
+    assert set(found.errors) <= {"NoQuorum", "LockLost"}
+    assert all(tally.entries for tally in nemesis.dead)
+    assert [fault.what for fault in found.faults if fault.kind == "daemon"] == [
+        f"kill stranger{number}, whose client goes on" for number in (1, 2)
+    ]
+
+
+@pytest.mark.skipif(Namespaces.missing() is not None, reason=f"not run: {Namespaces.missing()}")
+def test_cables_between_hosts_are_cut() -> None:
+    judged("abcde", seed=8, apart=True, kinds=["one-way", "ring", "split"], quiet=True)
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("direct", [True, False], ids=["direct", "proxies"])
 @pytest.mark.parametrize("algorithm", LOCKS)
@@ -88,3 +105,7 @@ def test_wrong_kinds_are_told() -> None:
         Nemesis(seed=1, kinds=["kil"])
     with pytest.raises(UsageError, match="ring: nothing can be cut without proxies; only kill, "):
         Nemesis(seed=1, kinds=["ring"], direct=True)
+    with pytest.raises(UsageError, match="spoil: nothing can be spoilt without proxies; only kill, "):
+        Nemesis(seed=1, kinds=["spoil"], apart=True)
+    with pytest.raises(UsageError, match="choose"):
+        Nemesis(seed=1, direct=True, apart=True)

@@ -32,6 +32,6 @@ def test_it_is_a_process_and_can_be_reached() -> None:
         return found
 
     with Crew() as crew:
-        crew.start("store", keep_store)
+        crew.start("store", keep_store, "127.0.0.1", None)
         assert run(writes(crew.hear("store"))) == [True, True, False]
         assert crew.ask("store", "books") == Books(accepted=2, refused=1)

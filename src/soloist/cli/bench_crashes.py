@@ -14,9 +14,10 @@ from soloist.bench import recovery as recovery_bench
 from soloist.cli.arguments import Json, at_least
 from soloist.cli.bench_bars import print_bars, print_measured
 from soloist.cli.output import print_json, print_table, print_text, progress_bar
-from soloist.core import PropertyViolated, UsageError, unknown
+from soloist.core import PropertyViolated, UsageError
 from soloist.testing.judge import SLACK_SECONDS, Judgement
-from soloist.testing.nemesis import KINDS, UNCUT, Nemesis
+from soloist.testing.namespaces import Namespaces
+from soloist.testing.nemesis import KINDS, Nemesis, possible_kinds
 
 MOST_NODES = len(string.ascii_lowercase)
 SHOWN = 10
@@ -63,6 +64,9 @@ def nemesis(
     direct: Annotated[
         bool, typer.Option("--direct", help="Without proxies: ends of processes are seen, nothing is cut.")
     ] = False,
+    apart: Annotated[
+        bool, typer.Option("--apart", help="In network namespaces, as on hosts of their own. Only as root.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Kill, stop and cut off the nodes of a real cluster while they contend, and judge what they noted.
@@ -77,11 +81,16 @@ def nemesis(
         soloist bench nemesis --minutes 10 --seed 7
 
         soloist bench nemesis --minutes 1 --kinds kill,pause --direct
+
+        soloist bench nemesis --minutes 10 --apart
     """
     at_least("--minutes", 0.01, minutes, 10_000)
     at_least("--nodes", 3, nodes, MOST_NODES)
     at_least("--lease", 0.5, lease, 60)
-    chosen = _kinds(kinds, direct)
+    named = [name.strip() for name in kinds.split(",")] if kinds is not None else None
+    chosen = possible_kinds(named, direct, apart)
+    if apart and (lacking := Namespaces.missing()):
+        raise UsageError(f"--apart: {lacking}")
     seed = random.randrange(2**32) if seed is None else seed
     at_least("--seed", 0, seed, 2**63)
     if not json:
@@ -91,7 +100,13 @@ def nemesis(
     with (
         progress_bar("seconds", json) as progress,
         Nemesis(
-            string.ascii_lowercase[:nodes], seed=seed, lease=lease, kinds=chosen, direct=direct, quiet=True
+            string.ascii_lowercase[:nodes],
+            seed=seed,
+            lease=lease,
+            kinds=chosen,
+            direct=direct,
+            apart=apart,
+            quiet=True,
         ) as running,
     ):
         seconds = minutes * 60
@@ -101,17 +116,6 @@ def nemesis(
         raise PropertyViolated("exclusion", f"{found.problems[0]} (seed {seed})")
     if found.late:
         raise PropertyViolated("recovery", f"{found.late[0]} (seed {seed})")
-
-
-def _kinds(text: str | None, direct: bool) -> list[str]:
-    possible = UNCUT if direct else KINDS
-    found = [name.strip() for name in text.split(",")] if text is not None else list(possible)
-    for name in found:
-        if name not in KINDS:
-            raise unknown("kind of fault", name, KINDS)
-        if name not in possible:
-            raise UsageError(f"--direct: nothing can be cut without proxies; only {', '.join(UNCUT)}")
-    return found
 
 
 def _print_judgement(found: Judgement, lease: float) -> None:

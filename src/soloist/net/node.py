@@ -207,6 +207,14 @@ class Node(Life, LockMaker, Seen):
 
     async def close(self) -> None:
         """Leave. Whoever still holds a lock here loses it; whoever waits gets `NodeClosed`."""
+        try:
+            if self.at_home and self.usable:
+                self.check_loop()
+                await self.beginning.finish()
+        finally:
+            await self._close()
+
+    async def _close(self) -> None:
         if self.closed:
             return
         if self.at_home and self.started:

@@ -46,6 +46,10 @@ class Threaded(SyncElections, Shown, Generic[H]):
         self._node: H | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._starting: asyncio.Task[Any] | None = None
+        self._begun: H | None = None
+        """As the loop has it; `_node` is what the thread knows of."""
+        self._ending: asyncio.Task[None] | None = None
         self._pid = os.getpid()
         self._mutex = threading.Lock()
         """Held while work is handed to the loop: what is handed over before `close` is finished by it."""
@@ -67,24 +71,45 @@ class Threaded(SyncElections, Shown, Generic[H]):
         return NodeClosed(f"{self.what} {self.name!r} is not running; use it with `with`, or call start()")
 
     def start(self) -> Self:
-        """Start the loop in a thread of its own; `with` does this."""
+        """Start the loop in a thread of its own; `with` does this. Interrupted, it leaves nothing behind."""
         self._make()  # complain here, in the caller's thread
+        self._begun = None
         loop = self._loop = new_loop()
-        self._thread = threading.Thread(target=_run, args=(loop,), name=f"soloist {self.name}", daemon=True)
-        self._thread.start()
+        thread = self._thread = threading.Thread(
+            target=_run, args=(loop,), name=f"soloist {self.name}", daemon=True
+        )
+        thread.start()
         try:
             self._node = self.call(self._begin)
+            _NODES[self.name] = self
         except BaseException:
-            self._loop = None
-            loop.call_soon_threadsafe(loop.stop)
-            self._thread.join()
+            self._loop = self._node = None
+            _NODES.pop(self.name, None)
+            loop.call_soon_threadsafe(self._give_up, loop)
+            thread.join()
             raise
-        _NODES[self.name] = self
         return self
 
     async def _begin(self) -> H:
-        node: H = await self._make().start()
-        return node
+        self._starting = asyncio.current_task()
+        try:
+            node: H = await self._make().start()
+            self._begun = node
+            return node
+        finally:
+            self._starting = None
+
+    def _give_up(self, loop: asyncio.AbstractEventLoop) -> None:
+        """In the loop, after what was handed to it before: it did not start, or did, and nobody has heard of it."""
+
+        async def end() -> None:
+            if starting := self._starting:
+                await asyncio.wait({starting})
+            if node := self._begun:
+                await _close(node)
+            loop.stop()
+
+        self._ending = loop.create_task(end())
 
     def close(self) -> None:
         """Leave, and wait until all is over; what was interrupted meanwhile goes on to its end."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from soloist.testing.failpoints import POINTS
 from soloist.testing.haunted import Doom
+from soloist.testing.proxies import Proxies
 from soloist.testing.proxy import Mischief
 from soloist.testing.waiting import until
 
@@ -85,17 +86,17 @@ def split(nemesis: Nemesis) -> None:
     names = nemesis.names
     few = nemesis.draw.sample(names, nemesis.draw.randint(1, (len(names) - 1) // 2))
     rest = [name for name in names if name not in few]
-    _cut(nemesis, "split", f"{', '.join(few)} alone", lambda: nemesis.proxies.split(few, rest), few)
+    _cut(nemesis, "split", f"{', '.join(few)} alone", lambda: nemesis.cuts.split(few, rest), few)
 
 
 def one_way(nemesis: Nemesis) -> None:
     a, b = nemesis.draw.sample(nemesis.names, 2)
-    _cut(nemesis, "one-way", f"{a} is not heard by {b}", lambda: nemesis.proxies.cut_one_way(a, b))
+    _cut(nemesis, "one-way", f"{a} is not heard by {b}", lambda: nemesis.cuts.cut_one_way(a, b))
 
 
 def ring(nemesis: Nemesis) -> None:
     """Each hears its two neighbours only."""
-    _cut(nemesis, "ring", "a ring", nemesis.proxies.ring)
+    _cut(nemesis, "ring", "a ring", nemesis.cuts.ring)
 
 
 def bridge(nemesis: Nemesis) -> None:
@@ -104,7 +105,7 @@ def bridge(nemesis: Nemesis) -> None:
     half = (len(names) - 1) // 2
     one, other, middle = names[:half], names[half : 2 * half], names[2 * half :]
     what = f"{', '.join(one)} and {', '.join(other)} hear only {', '.join(middle)}"
-    _cut(nemesis, "bridge", what, lambda: nemesis.proxies.bridge(one, other))
+    _cut(nemesis, "bridge", what, lambda: nemesis.cuts.bridge(one, other))
 
 
 def _cut(
@@ -115,13 +116,15 @@ def _cut(
     nemesis.note(what, few=tuple(few or ()))  # only now nothing passes any more
     time.sleep(nemesis.draw.choice(CUTS) * nemesis.lease)
     nemesis.note("is healed")
-    nemesis.proxies.heal()
+    nemesis.cuts.heal()
     nemesis.note("healed")
 
 
 def spoil(nemesis: Nemesis) -> None:
     """Frames are lost, repeated and cut short, everywhere."""
-    _cut(nemesis, "spoil", "frames are spoilt", lambda: nemesis.proxies.spoil(MISCHIEF))
+    proxies = nemesis.cuts
+    assert isinstance(proxies, Proxies)
+    _cut(nemesis, "spoil", "frames are spoilt", lambda: proxies.spoil(MISCHIEF))
 
 
 def leave(nemesis: Nemesis) -> None:
@@ -145,6 +148,18 @@ def join(nemesis: Nemesis) -> None:
     nemesis.dead.append(nemesis.tally(name))
     nemesis.note(f"{name} leaves")
     nemesis.crew.end(name)
+
+
+def daemon(nemesis: Nemesis) -> None:
+    """A daemon joins, and is killed while its client holds something. The client lives on: that the daemon has ended proves nothing."""
+    name, client = nemesis.take_in_daemon()
+    time.sleep(nemesis.draw.choice((0.1, 0.5, 1.5)) * nemesis.lease)
+    nemesis.note(f"kill {name}, whose client goes on", "daemon")
+    nemesis.crew.kill(name)
+    time.sleep(nemesis.draw.choice((0.1, 0.5, 1.5)) * nemesis.lease)
+    nemesis.dead.append(nemesis.tally(client))
+    nemesis.note(f"{client} leaves")
+    nemesis.crew.end(client)
 
 
 def amnesia(nemesis: Nemesis) -> None:
@@ -193,6 +208,7 @@ AFFLICTIONS: dict[str, Affliction] = {
     "pause-most": pause_most,
     "leave": leave,
     "join": join,
+    "daemon": daemon,
     "amnesia": amnesia,
     **NEED_PROXIES,
 }

@@ -1,4 +1,4 @@
-"""A worker under a nemesis: a node whose tasks take locks again and again, keep a journal of it, and write to a store."""
+"""A worker under a nemesis: a node, or a client of one, whose tasks take locks again and again, keep a journal of it, and write to a store."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any
 
 import msgspec
 
-from soloist.net import Hold, LockError, Node
+from soloist.net import Client, Hold, LockError, Node
 from soloist.net.member.membership import Membership
 from soloist.testing.clocks import set_lease_clock
 from soloist.testing.failpoints import die_at
 from soloist.testing.journal import Journal
+from soloist.testing.namespaces import enter
 from soloist.testing.store import StoreLine, Write
 
 MOST_INSIDE = 0.01
@@ -38,6 +39,10 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """Of the clock that it measures its lease by."""
     protocols: str = ""
     """The versions that it offers, as `SOLOIST_PROTOCOLS` has them; nothing: those of this program."""
+    through: str = ""
+    """The URL of a daemon whose locks it takes, in place of a node of its own."""
+    namespace: str | None = None
+    """The network that it is in, if that is one of its own."""
     semaphore: int = 0
     """How many may be inside at once: of a semaphore whose slots are told apart. 0: a lock."""
 
@@ -65,6 +70,8 @@ class Doom(msgspec.Struct, frozen=True):
 
 def haunt(part: Part, pipe: Connection) -> None:
     """The process: says its name once its node is started, and its `Tally` when it is asked; `None` ends it."""
+    if part.namespace:
+        enter(part.namespace)
     set_lease_clock(part.rate)
     if part.protocols:
         os.environ["SOLOIST_PROTOCOLS"] = part.protocols
@@ -79,7 +86,9 @@ class _Haunted:
         self.tally, self.journal = Tally(), Journal(part.journal)
         self.over = asyncio.Event()
         self.draw = random.Random(os.getpid())
-        self.node = Node(part.name, part.peers or None, **part.options)
+        self.node: Node | Client = (
+            Client(part.through) if part.through else Node(part.name, part.peers or None, **part.options)
+        )
 
     async def live(self) -> None:
         loop = asyncio.get_running_loop()
@@ -105,8 +114,9 @@ class _Haunted:
         elif isinstance(question, Doom):
             die_at(question.point, question.times)
         else:
-            self.tally.epoch, self.tally.unvoting = self.node.epoch, _unvoting(self.node)
-            self.tally.protocol = self.node.table.view.protocol if self.node.epoch else 0
+            if isinstance(self.node, Node):
+                self.tally.epoch, self.tally.unvoting = self.node.epoch, _unvoting(self.node)
+                self.tally.protocol = self.node.table.view.protocol if self.node.epoch else 0
             self.pipe.send(self.tally)
 
     async def _contend(self) -> None:

@@ -16,21 +16,27 @@ from contextlib import ExitStack
 from typing import Self
 
 from soloist.core import SoloistError
+from soloist.testing.cuts import Cuts
 
 NETWORK = "198.18.0"
 """Of those that are set aside for benchmarks."""
 PORT = 7400
 MOST = 200
+NOBODY = "02:00:00:00:00:99"
+"""An address that no card has: what goes there is lost, and nobody is told."""
 _CLONE_NEWNET = 0x40000000
 
 
-class Namespaces:
-    """Made with `with`, and gone at its end."""
+class Namespaces(Cuts):
+    """Made with `with`, and gone at its end. Cuts are between names; whoever is there `also` reaches all of them always."""
 
-    def __init__(self, names: Iterable[str] = "abc") -> None:
+    def __init__(self, names: Iterable[str] = "abc", also: Iterable[str] = ()) -> None:
         self.names = list(names)
+        self._hosts = [*self.names, *also]
         self._prefix = f"soloist-{os.getpid()}-{os.urandom(2).hex()}"
         self._held = ExitStack()
+        self._astray: set[tuple[str, str]] = set()
+        """Whose mail to whom is lost."""
 
     @staticmethod
     def missing() -> str | None:
@@ -46,7 +52,7 @@ class Namespaces:
             hub = self._made("hub", held)
             _ip("-n", hub, "link", "add", "bridge", "type", "bridge")
             _ip("-n", hub, "link", "set", "bridge", "up")
-            for number, name in enumerate(self.names, start=1):
+            for number, name in enumerate(self._hosts, start=1):
                 own, port = self._made(name, held), f"port{number}"
                 _ip("-n", own, "link", "add", "eth", "type", "veth", "peer", "name", port, "netns", hub)
                 _ip("-n", hub, "link", "set", port, "master", "bridge", "up")
@@ -72,16 +78,27 @@ class Namespaces:
     @property
     def addresses(self) -> dict[str, str]:
         """Where each may listen."""
-        return {name: f"{NETWORK}.{number}:{PORT}" for number, name in enumerate(self.names, start=1)}
+        return {name: f"{NETWORK}.{number}:{PORT}" for number, name in enumerate(self._hosts, start=1)}
 
-    def cut(self, name: str) -> None:
-        """Nothing gets to that one or from it any more."""
+    def cut_one_way(self, a: str, b: str) -> None:
+        """What the first says does not get to the second any more; the other way it does."""
+        self._neighbour("replace", a, b, "lladdr", NOBODY, "nud", "permanent")
+        self._astray.add((a, b))
+
+    def pull(self, name: str) -> None:
+        """Take its cable out: nothing gets to that one or from it any more."""
         self._set(name, "down")
 
     def heal(self) -> None:
         """Join all hosts again."""
         for name in self.names:
             self._set(name, "up")
+        while self._astray:
+            self._neighbour("delete", *self._astray.pop())
+
+    def _neighbour(self, what: str, a: str, b: str, *words: str) -> None:
+        host = self.addresses[b].partition(":")[0]
+        _ip("-n", self.of(a), "neighbour", what, host, *words, "dev", "eth")
 
     def _set(self, name: str, state: str) -> None:
         _ip("-n", self.of("hub"), "link", "set", f"port{1 + self.names.index(name)}", state)

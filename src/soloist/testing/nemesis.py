@@ -23,15 +23,16 @@ from soloist.testing.crew import Crew
 from soloist.testing.haunted import Part, Tally, haunt
 from soloist.testing.journal import read
 from soloist.testing.judge import SLACK_SECONDS, Evidence, Fault, Judgement, judge
-from soloist.testing.ports import ports
-from soloist.testing.proxies import Proxies
+from soloist.testing.places import STORE, STRANGER, Apart, Places
+from soloist.testing.serving import be_daemon, write_file
 from soloist.testing.store import keep_store
 from soloist.testing.waiting import until
 
 KINDS = tuple(AFFLICTIONS)
 UNCUT = tuple(kind for kind in KINDS if kind not in NEED_PROXIES)
 """Those that need no proxies."""
-STORE, STRANGER = "store", "stranger"
+UNSPOILT = tuple(kind for kind in KINDS if kind != "spoil")
+"""Those for which cables will do."""
 DRIFT = 0.01
 """Fraction by which a clock may be fast or slow: as much as leases allow for."""
 ENTRIES_AFTER = 50
@@ -54,10 +55,12 @@ class Nemesis:
         every: tuple[float, float] = (3.0, 5.0),
         drift: float = DRIFT,
         direct: bool = False,
+        apart: bool = False,
         quiet: bool = False,
         **options: Any,
     ) -> None:
         """`direct`: without proxies, so that nodes of one host know at once of each other's end; nothing can be cut.
+        `apart`: each in a network namespace of its own, as on another host; frames cannot be spoilt then.
 
         `kinds`: of `KINDS`. `semaphore`: not locks but semaphores of that value, of an algorithm that tells slots apart.
         `quiet`: the nodes warn nobody of what befalls them.
@@ -65,25 +68,31 @@ class Nemesis:
         self.names, self.seed, self.lease = list(names), seed, lease
         self.locks, self.tasks, self.semaphore = locks, tasks, semaphore
         self.every, self.drift, self.quiet = every, drift, quiet
-        self.kinds = _checked(kinds, direct)
+        self.kinds = list(possible_kinds(kinds, direct, apart))
         self.draw = random.Random(seed)
         self.faults: list[Fault] = []
         self.dead: list[Tally] = []
         """What those had done who were killed."""
         self.upgraded: set[str] = set()
         """Nodes that offer a version of the protocol more than they did in the beginning."""
-        self._options = {"cluster": "nemesis", "lease": lease, "shortcut": direct, **options}
-        self._direct = direct
+        self.places = Apart(self.names, seed, False) if apart else Places(self.names, seed, direct)
+        self._options = {
+            "cluster": "nemesis",
+            "lease": lease,
+            "shortcut": direct,
+            **self.places.options,
+            **options,
+        }
         self._held = ExitStack()
         self._starts = self._strangers = 0
 
     def __enter__(self) -> Nemesis:
         with ExitStack() as held:  # whatever fails, nothing of it is left
             self.folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="nemesis-")))
-            self.proxies = held.enter_context(Proxies(self.names, self.seed, framed=True))
-            (self._free_address,) = held.enter_context(ports(STRANGER)).values()
+            held.enter_context(self.places)
+            self.cuts = self.places.cuts
             self.crew = held.enter_context(Crew(self.quiet))
-            self.crew.start(STORE, keep_store)
+            self.crew.start(STORE, keep_store, self.places.host, self.places.namespace(STORE))
             self._store = self.crew.hear(STORE)
             for name in self.names:
                 self._start(name)
@@ -98,22 +107,27 @@ class Nemesis:
     def __exit__(self, *error: Any) -> None:
         self._held.__exit__(*error)
 
-    def _start(self, name: str, **told: Any) -> None:
-        """With all the others, or with what it is told instead."""
+    def _start(self, name: str, through: str = "", **told: Any) -> None:
+        """With all the others, or with what it is told instead; or as a client of the daemon at that URL."""
         self._starts += 1
         part = Part(
             name=name,
-            peers={} if told else self.proxies.direct if self._direct else self.proxies.peers(name),
-            options={**self._options, "data_dir": str(self.data(name)), **told},
+            peers={} if told or through else self.places.peers(name),
+            options={} if through else {**self._options, "data_dir": str(self.data(name)), **told},
+            through=through,
+            namespace=self.places.namespace(name),
             locks=self.locks,
             tasks=self.tasks,
             journal=str(self.folder / f"{name}-{self._starts}.journal"),
             store=self._store,
             rate=self.rate(name),
-            protocols=f"{VERSION}..{VERSION + (name in self.upgraded)}",
+            protocols=self._protocols(name),
             semaphore=self.semaphore,
         )
         self.crew.start(name, haunt, part)
+
+    def _protocols(self, name: str) -> str:
+        return f"{VERSION}..{VERSION + (name in self.upgraded)}"
 
     def rate(self, name: str) -> float:
         """How fast the clock goes by which that node measures its lease, from this start on."""
@@ -153,15 +167,34 @@ class Nemesis:
 
     def take_in(self) -> str:
         """Start a node that nobody was told of, and that was told of two of the others; gives its name. One at a time."""
-        self._strangers += 1
-        name, where = f"{STRANGER}{self._strangers}", self._free_address
-        known = {each: self.proxies.direct[each] for each in self.draw.sample(self.names, 2)}
-        self.upgraded.add(name)  # whatever version the others have come to
-        self.note(f"{name} joins by {' and '.join(known)}", "join")
+        name, where, known = self._stranger()
         self._start(name, join=known, listen=where, address=where)
         self.crew.hear(name)
         self.await_member(name)
         return name
+
+    def take_in_daemon(self) -> tuple[str, str]:
+        """Start such a node as a daemon, and a client of it; gives their names. The client is inside now and then."""
+        name, where, known = self._stranger()
+        path, client = self.folder / f"{name}.toml", f"client{self._strangers}"
+        write_file(path, name, where, known, self._options)
+        rate, versions = self.rate(name), self._protocols(name)
+        self.crew.start(name, be_daemon, str(path), name, rate, versions, self.places.namespace(name))
+        control = path.with_suffix(".sock")
+        until(control.exists, f"{name} serves clients (seed {self.seed})")
+        self._start(client, through=f"unix:{control}")
+        self.crew.hear(client)
+        until(lambda: self.tally(client).entries, f"{client} is let in (seed {self.seed})")
+        return name, client
+
+    def _stranger(self) -> tuple[str, str, dict[str, str]]:
+        """Its name and address, and whom it was told of."""
+        self._strangers += 1
+        name = f"{STRANGER}{self._strangers}"
+        known = {each: self.places.addresses[each] for each in self.draw.sample(self.names, 2)}
+        self.upgraded.add(name)  # whatever version the others have come to
+        self.note(f"{name} joins by {' and '.join(known)}", "join")
+        return name, self.places.addresses[STRANGER], known
 
     def await_member(self, name: str) -> None:
         """A node that is not let in is an error."""
@@ -215,11 +248,15 @@ class Nemesis:
         return judge(self.seed, evidence)
 
 
-def _checked(kinds: Sequence[str] | None, direct: bool) -> list[str]:
-    possible = UNCUT if direct else KINDS
+def possible_kinds(kinds: Sequence[str] | None, direct: bool, apart: bool) -> Sequence[str]:
+    """Those that were chosen, or all that can be done."""
+    if direct and apart:
+        raise UsageError("direct is about nodes of one host, and apart about one for each; choose")
+    possible = UNCUT if direct else UNSPOILT if apart else KINDS
     for kind in kinds or ():
         if kind not in KINDS:
             raise unknown("kind of fault", kind, KINDS)
         if kind not in possible:
-            raise UsageError(f"{kind}: nothing can be cut without proxies; only {', '.join(possible)}")
-    return list(kinds or possible)
+            what = "cut" if direct else "spoilt"
+            raise UsageError(f"{kind}: nothing can be {what} without proxies; only {', '.join(possible)}")
+    return kinds or possible

@@ -13,13 +13,14 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from soloist.core import UsageError
+from soloist.testing.cuts import Cuts
 from soloist.testing.ports import ports
 from soloist.testing.proxy import Direction, FaultProxy, Mischief
 
 T = TypeVar("T")
 
 
-class Proxies:
+class Proxies(Cuts):
     """One proxy for each node and each of its peers, with an address for all; started with `with`.
 
     Seed and `framed` are those of `FaultProxy`.
@@ -64,38 +65,9 @@ class Proxies:
         """The addresses of all without proxies: nothing can be done to links that go there."""
         return dict(self._own)
 
-    def cut(self, a: str, b: str) -> None:
-        """Nothing passes between the two any more, either way; nobody is told, as when a cable is pulled."""
-        self.cut_one_way(a, b)
-        self.cut_one_way(b, a)
-
     def cut_one_way(self, a: str, b: str) -> None:
         """What the first says does not get to the second any more; the other way it does."""
         self._link(a, b, lambda proxy, direction: proxy.stop(direction))
-
-    def split(self, *groups: Iterable[str]) -> None:
-        """Cut every link between nodes that are not in one group. Who is in none is alone."""
-        side = {name: number for number, group in enumerate(groups) for name in group}
-        for a in self.names:
-            for b in self.names:
-                if a < b and (a not in side or side[a] != side.get(b)):
-                    self.cut(a, b)
-
-    def ring(self) -> None:
-        """Leave each node only its neighbours: the one before it and the one after it, in the order of names given."""
-        size = len(self.names)
-        for i, a in enumerate(self.names):
-            for j, b in enumerate(self.names):
-                if i < j and j - i not in (1, size - 1):
-                    self.cut(a, b)
-
-    def bridge(self, *groups: Iterable[str]) -> None:
-        """Cut every link between nodes of different groups. Who is in none hears everybody, and is heard."""
-        side = {name: number for number, group in enumerate(groups) for name in group}
-        for a in side:
-            for b in side:
-                if a < b and side[a] != side[b]:
-                    self.cut(a, b)
 
     def spoil(self, mischief: Mischief) -> None:
         """Lose, repeat and cut short frames, on all links."""

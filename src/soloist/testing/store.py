@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 import msgspec
 
 from soloist.net.link.wire import Frames, encode, frame
+from soloist.testing.namespaces import enter
 
 
 class Write(msgspec.Struct, frozen=True, array_like=True):
@@ -94,12 +95,14 @@ class StoreLine:
         self.writer.close()
 
 
-def keep_store(pipe: Connection) -> None:
+def keep_store(host: str, namespace: str | None, pipe: Connection) -> None:
     """The store as a process of its own: says where it listens, and shows its `Books` when it is asked."""
-    asyncio.run(_keep_store(pipe))
+    if namespace:
+        enter(namespace)
+    asyncio.run(_keep_store(host, pipe))
 
 
-async def _keep_store(pipe: Connection) -> None:
+async def _keep_store(host: str, pipe: Connection) -> None:
     store, over = FencedStore(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -114,7 +117,7 @@ async def _keep_store(pipe: Connection) -> None:
         else:
             pipe.send(store.books)
 
-    server = await loop.create_server(lambda: _Counter(store), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: _Counter(store), host, 0)
     pipe.send(server.sockets[0].getsockname())
     loop.add_reader(pipe.fileno(), asked)
     await over.wait()

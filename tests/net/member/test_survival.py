@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import sys
 import time
+from collections.abc import Iterator
 from functools import partial
+from unittest import mock
 
 import pytest
 
@@ -22,6 +25,17 @@ LEASE, LONG_LEASE = 2.0, 12.0
 FOR_EVER = 600.0
 A_MOMENT = 0.3
 """Seconds for which somebody asks who is not to be let in."""
+ALGORITHMS = [
+    "bulgannawar-vaidya",
+    *(pytest.param(name, marks=pytest.mark.soak) for name in ("naimi-trehel", "lodha-kshemkalyani")),
+]
+
+
+@pytest.fixture(autouse=True, params=ALGORITHMS)
+def algorithm(request: pytest.FixtureRequest) -> Iterator[None]:
+    """All of this with each of them; what carries holders over is one for all, so one is enough for every day."""
+    with mock.patch.object(sys.modules[__name__], "Workers", partial(Workers, algorithm=request.param)):
+        yield
 
 
 def refused(workers: Workers, name: str, lock: str) -> str:

@@ -20,14 +20,16 @@ from soloist.testing.ports import ports
 from soloist.views.messages import Fetch
 from tests.net.helpers import Exclusion, asked, log_lines, run
 
-ABC = dict.fromkeys("abc", "")
-
 
 class Hub(MemoryHub):
     """Where nodes without a lease are."""
 
+    def __init__(self, names: str = "abc") -> None:
+        super().__init__()
+        self.peers = dict.fromkeys(names, "")
+
     def node(self, name: str, **options: Any) -> Node:
-        given: dict[str, Any] = {} if "join" in options else {"peers": ABC}
+        given: dict[str, Any] = {} if "join" in options else {"peers": self.peers}
         return Node(name, lease=None, transport=self.transport(name), **given, **options)
 
     async def start(self, names: str = "abc", **options: Any) -> list[Node]:

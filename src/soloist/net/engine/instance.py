@@ -21,7 +21,7 @@ from soloist.core import IDLE, Message, Outbox, Port, Process, ProtocolError, Se
 from soloist.net.engine import registering
 from soloist.net.engine.layout import Layout
 from soloist.net.engine.sites import Asleep, decoder
-from soloist.net.engine.ticket import FENCE_BITS, Cancellable, Terms, Ticket
+from soloist.net.engine.ticket import FENCE_BITS, NEVER, Cancellable, Terms, Ticket
 from soloist.net.errors import LockError
 from soloist.net.link.wire import Envelope
 from soloist.views import Holder
@@ -45,6 +45,8 @@ class Instance:
 
     withheld = False
     """Whether it is held for a node that is lost: nobody is let in in this epoch."""
+    halted = False
+    """Whether our sites are in a state that no paper knows; then they neither hear nor say anything. Only if it is `broken`."""
 
     def __init__(
         self,
@@ -70,6 +72,7 @@ class Instance:
         self.waiting = 0
         """Callers in the queue that have not withdrawn."""
         self.inside: dict[Site, Ticket] = {}
+        self.opening = NEVER
         self.asking = 0
         """Sites that wait to be let in."""
         self.parked: list[Site] = []
@@ -85,8 +88,6 @@ class Instance:
         """When we shall look again, once we have taken it that none does."""
         self.broken: Exception | None = None
         """Why nobody here will be let in any more."""
-        self.halted = False
-        """Whether our sites are in a state that no paper knows; then they neither hear nor say anything."""
         self.timers: dict[tuple[Site, str], Cancellable] = {}
         self._inbox: list[tuple[Site, Site, Message]] = []
 
@@ -163,15 +164,18 @@ class Instance:
         ticket.released = True
         site = ticket.site
         del self.inside[site]
-        if self.door and not self.door.leave(self, ticket):
-            return  # this epoch is over: the next view says what becomes of the lock
+        if (door := self.door) is not None:
+            clock = door.clock
+            unseen = clock() < self.opening.ends and (self.capacity == 1 or not ticket.known)
+            if not unseen and not door.leave(self, ticket):
+                return  # this epoch is over: the next view says what becomes of the lock
         if ticket.registration:
             self.striking[site] = ticket
         else:
             self.hand_on(site, ticket)
 
     def hand_on(self, site: Site, ticket: Ticket) -> None:
-        if self.halted:
+        if self.broken and self.halted:
             return
         try:
             passes_on = self.waiting and ticket.passed < self.locality and not self.withheld
@@ -238,7 +242,7 @@ class Instance:
     def deliver(self, host: int | None, envelope: Envelope) -> None:
         """What a node, given by its number, has said to one of our sites. What cannot be said is dropped; what fails
         while our site deals with it breaks the lock."""
-        if self.halted:
+        if self.broken and self.halted:
             return
         sender, to, counter, hosts = envelope.sender, envelope.to, envelope.counter, self.layout.hosts
         port = self.ports.get(to)
@@ -333,10 +337,15 @@ class Instance:
                 ticket.passed = passed
                 registering.register(self, site, ticket)
                 return True
-            if self.door and not self.door.enter(self, ticket):
-                ticket.fence = 0
-                self.parked.append(site)
-                return True
+            self.inside[site] = ticket
+            if (door := self.door) is not None:
+                clock = door.clock
+                if (now := clock()) < self.opening.ends:
+                    ticket.entered = now
+                elif not door.enter(self, ticket):
+                    ticket.fence = 0
+                    self.parked.append(site)
+                    return True
             queue.pop(0)
             ticket.gone = True
             ticket.passed = passed
@@ -345,7 +354,6 @@ class Instance:
                 queue.clear()
             self.counter = counter
             self.unheard += 1
-            self.inside[site] = ticket
             if future:
                 self._rouse(ticket)
             return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from soloist.core import Site
-from soloist.net.engine.ticket import Ticket
+from soloist.net.engine.ticket import NEVER, Ticket
 from soloist.views import Holder
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def admit(instance: Instance, site: Site) -> Ticket | None:
     instance.waiting -= 1
     instance.unheard += 1
     instance.inside[site] = ticket
+    instance.opening = NEVER  # its end is to be told
     return ticket
 
 

@@ -1,4 +1,4 @@
-"""A node's own sites of a lock: fresh, or packed while nobody uses them; and how they begin and read."""
+"""A node's own sites of a lock: fresh, or packed while nobody uses them; how they begin, and what they say and hear."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ from soloist.net.engine.layout import Layout
 
 
 @cache
-def _size(card: Card, sites: int, capacity: int) -> Size:
-    return card.size(sites, capacity if card.capacity == "K" else 1)
-
-
-@cache
 def begins(card: Card) -> bool:
     """Whether the algorithm has something to say before anybody asks."""
     return card.process.begin is not Process.begin
@@ -29,6 +24,11 @@ def begins(card: Card) -> bool:
 def decoder(card: Card) -> Callable[[msgspec.Raw], Message]:
     decode: Callable[[Any], Message] = msgspec.msgpack.Decoder(reduce(or_, card.process.handlers)).decode
     return decode
+
+
+@cache
+def _size(card: Card, sites: int, capacity: int) -> Size:
+    return card.size(sites, capacity if card.capacity == "K" else 1)
 
 
 def fresh(card: Card, layout: Layout) -> list[Process]:

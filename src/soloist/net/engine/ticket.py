@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
@@ -39,6 +40,8 @@ class Ticket:
     released = False
     lost = False
     """Whether it was inside when its lease ran out, or when its node was left out of a view."""
+    known = False
+    """Whether its member has been told of it: then it is to be told of its end, too."""
     delay: float | None = None
     """Not None if voters must know of its hold: how long nobody else gets in after its loss (see `Registration`)."""
     registration: Holder | None = None
@@ -87,8 +90,28 @@ class Validity(Protocol):
         """Whether a hold is good at this moment."""
 
 
+class Opening:
+    """A while in which a door stays open as it is. It ends once, and for good: then there is another one, or none."""
+
+    __slots__ = ("ends", "until")
+
+    def __init__(self, until: float) -> None:
+        self.ends = self.until = until
+        """When nobody may go in any more, on the clock of the door; long ago, once the door was closed. What it was before."""
+
+    def close(self) -> None:
+        self.ends = -math.inf
+
+
+NEVER = Opening(-math.inf)
+"""Of a room that has not been entered yet."""
+
+
 class Room(Protocol):
-    """What a door leads to: one lock, in one epoch. It never changes."""
+    """What a door leads to: one lock, in one epoch."""
+
+    opening: Opening
+    """The one in which its door has heard of it last. As long as that lasts the door need not be told who goes in or out."""
 
     @property
     def lock(self) -> str: ...
@@ -96,13 +119,21 @@ class Room(Protocol):
     def capacity(self) -> int: ...
     @property
     def epoch(self) -> int: ...
+    @property
+    def inside(self) -> dict[Site, Ticket]: ...
 
 
 class Door(Validity, Protocol):
-    """Whether callers may go in at this moment: asked at each entry. Without one they always may."""
+    """Whether callers may go in at this moment: asked at each entry. Without one they always may.
+
+    Who goes in is put among those inside, and who goes out is taken from there; then it looks at the clock, and last at when the
+    room's opening ends. If that is later, that is all.
+    """
+
+    clock: Callable[[], float]
 
     def enter(self, room: Room, ticket: Ticket) -> bool:
-        """Test and entry in one step: if it says yes, the hold is known of."""
+        """Where that look did not tell: whether it may stay inside. If so, the hold is known of once that matters; if not, it is there no more."""
 
     def leave(self, room: Room, ticket: Ticket) -> bool:
         """The hold has ended. Whether the algorithm may go on in that epoch."""

@@ -112,9 +112,11 @@ class TcpTransport:
         self.readable = select.epoll() if hasattr(select, "epoll") else select.poll()
         try:
             await self._listen()
-        except OSError as error:
+        except BaseException as error:  # whoever starts it may be cancelled, too
             self._drop_all()
-            raise UsageError(f"cannot listen at {self.listen}: {os.strerror(error.errno or 0)}") from None
+            if isinstance(error, OSError):
+                raise UsageError(f"cannot listen at {self.listen}: {os.strerror(error.errno or 0)}") from None
+            raise
         for peer in self.peers.values():
             self._begin_to_dial(peer)
 

@@ -106,6 +106,9 @@ class Beginning:
         """Seconds until nobody is let in any more, unless the lease is renewed; None if there is none."""
         return None
 
+    async def finish(self) -> None:
+        """The node is about to be closed: what others count on comes first."""
+
     async def leave(self) -> None:
         """The node is closed."""
 

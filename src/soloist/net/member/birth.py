@@ -110,6 +110,11 @@ class Birth:
             self._bound.discard(peer)
 
     @property
+    def counted_on(self) -> bool:
+        """Whether others may be bound to a company with us that is not born yet. Without us it never will be."""
+        return self._said is not None and not self.born
+
+    @property
     def absent(self) -> list[str]:
         """Members that we have not met."""
         return [name for name in self.members if name not in self.met]

@@ -3,12 +3,14 @@
 Test and entry are one step (M3), and so are wedging and the report (M4). A mutex is around all that the member does; it is
 never held while something is written or waited for.
 
-An entry must cost next to nothing. So what M3 asks of the member is worked out whenever the member changes, in `step`: the
-epoch in which callers may be let in, if any, and when the lease ends; only the clock is looked at each time, once: what it
-showed also says since when the hold is. And an entry does without the mutex, as a rule: first it is noted, then the gate is
-looked at. A step closes the gate first, and then gathers what was noted. Whichever comes first, the step knows of the entry, or
-the entry finds the gate closed, and waits for the mutex to see why. That takes the interpreter's own lock, which lets no two
-threads see these in another order; without that, it is always the mutex.
+An entry must cost next to nothing. So what M3 asks of the member is worked out whenever the member changes, in `step`, and
+put into an `Opening`: when the lease ends. An entry does without the mutex, as a rule, and without this class: first the caller is put
+among those inside, then whoever lets it in looks at the clock, once (what it shows also says since when the hold is), and last whether the
+opening in which the gate has noted the room ends later than that. A step closes the opening first, so that it has ended long ago, and then gathers who is
+inside in the rooms that it has noted. Whichever comes first, the step knows of the entry, or the entry finds the opening closed, and waits for
+the mutex to see why. An exit is the same: of whom no step has heard (`Ticket.known`), and who still finds the opening, nobody need be told. As
+each opening is closed for good, and the room has its own, an entry cannot miss that the gate was closed and opened again in its middle. That takes
+the interpreter's own lock, which lets no two threads see these in another order; without that, it is always the mutex.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from soloist.net.engine.ticket import Room, Ticket
+from soloist.net.engine.ticket import NEVER, Opening, Room, Ticket
 from soloist.net.member.clock import Clock
 from soloist.views import Holder, Member, Registration
 
@@ -35,16 +37,17 @@ class Gate:
         self.mutex = threading.Lock()
         self._drain = drain
         """Called, without the mutex, if the member has something to say."""
-        self._noted: dict[Ticket, Room] = {}
-        """Who was let in since the last step, and where. Only the loop adds to it."""
-        if not _one_at_a_time():
-            self.enter, self.leave = self._enter, self._leave  # type: ignore[method-assign]
+        self._opening = NEVER
+        """As rooms have it."""
+        self._rooms: set[Room] = set()
+        """Those that have noted this opening: who goes in or out there does not say so."""
+        self._unasked = _one_at_a_time()
+        """Whether anybody may do so."""
         self.admit(member)
 
     def admit(self, member: Member) -> None:
         """From now on it is about this one. With the mutex, if somebody else may look."""
-        self._open = CLOSED
-        self._noted.clear()
+        self._close()
         self.member, self._me, self._holds = member, member.me, member.holds
         self._refresh()
 
@@ -52,29 +55,32 @@ class Gate:
     def step(self) -> Iterator[Member]:
         """Let the member do something: nobody goes in or out meanwhile."""
         with self.mutex:
-            self._open = CLOSED  # and only then
-            self._gather()
+            self._close()
             try:
                 yield self.member
             finally:
                 self._refresh()
 
-    def _gather(self) -> None:
-        """The member hears of those who were let in."""
-        while self._noted:
-            ticket, room = self._noted.popitem()
-            self._keep(room, ticket)
+    def _close(self) -> None:
+        """From now on whoever goes in or out says so; and the member hears of those who did not."""
+        self._open, self._ends = CLOSED, -math.inf
+        self._opening.close()  # and only then
+        while self._rooms:
+            room = self._rooms.pop()
+            for ticket in list(room.inside.values()):
+                if not ticket.known:
+                    self._keep(room, ticket)
 
     def _keep(self, room: Room, ticket: Ticket) -> None:
+        ticket.known = True
         slot = 0 if room.capacity == 1 else place(ticket)
         self._holds[room.lock, slot] = Holder(room.lock, self._me, ticket.fence, slot, room.capacity)
 
     def _refresh(self) -> None:
         member = self.member
-        self._open, self._ends = CLOSED, -math.inf
         if member.view and not (member.wedged or member.leaving or member.ended):
-            self._ends = member.lease_ends(member.view)
-            self._open = member.view.epoch
+            self._open, self._ends = member.view.epoch, member.lease_ends(member.view)
+            self._opening = Opening(self._ends)
 
     def left(self) -> float:
         """Seconds until nobody is let in any more, unless the lease is renewed."""
@@ -83,25 +89,21 @@ class Gate:
     # What instances ask, in the loop.
 
     def enter(self, room: Room, ticket: Ticket) -> bool:
-        """M3, as `Member.enter`. An instance of an earlier epoch, which has not been thrown away yet, lets nobody in."""
-        # The end as it was before: if the lease ran out and was renewed since, this hold may have been lost meanwhile.
-        ends, clock = self._ends, self.clock
-        self._noted[ticket] = room  # before the gate is looked at
-        if room.epoch == self._open:
-            now = ticket.entered = clock()
-            if now < ends:
-                return True
-        return self._enter(room, ticket)
-
-    def _enter(self, room: Room, ticket: Ticket) -> bool:
-        """A step is under way, which may have reported this hold already; or nobody may go in."""
+        """M3, as `Member.enter`: the first entry since a step, or one in whose middle there was one, which may have reported
+        it; or nobody may go in. An instance of an earlier epoch, which has not been thrown away yet, lets nobody in."""
         with self.mutex:
-            self._noted.pop(ticket, None)
             now = ticket.entered = self.clock()
             if room.epoch == self._open and now < self._ends:
-                self._keep(room, ticket)
+                if ticket.known or not self._unasked:
+                    self._keep(room, ticket)
+                else:
+                    self._rooms.add(room)
+                    room.opening = self._opening
                 return True
-            self.member.release(room.lock, 0 if room.capacity == 1 else place(ticket), now)
+            del room.inside[ticket.site]  # before the next step looks there
+            if ticket.known:
+                ticket.known = False
+                self.member.release(room.lock, 0 if room.capacity == 1 else place(ticket), now)
             talks = bool(self.member.out)
         if talks:
             self._drain()
@@ -109,26 +111,16 @@ class Gate:
 
     def leave(self, room: Room, ticket: Ticket) -> bool:
         """The hold has ended; if it was no longer good then, the ticket says so."""
-        ends, clock = self._ends, self.clock
-        if room.epoch == self._open:
-            try:
-                del self._noted[ticket]
-            except KeyError:
-                return self._leave(room, ticket)
-            if clock() >= ends:  # nobody else knows of it
-                ticket.lost = True
-            return True
-        return self._leave(room, ticket)
-
-    def _leave(self, room: Room, ticket: Ticket) -> bool:
         lock, slot = room.lock, 0 if room.capacity == 1 else place(ticket)
         with self.mutex:
-            self._gather()
+            now = self.clock()
+            if not ticket.known:  # no step has seen it, so there was none from its entry to its end
+                ticket.lost |= now >= room.opening.until
+                return room.epoch == self._open
             if room.epoch == self._open and not ticket.registration:
-                if self._holds.pop((lock, slot), None) is None or self.clock() >= self._ends:
+                if self._holds.pop((lock, slot), None) is None or now >= self._ends:
                     ticket.lost = True
                 return True
-            now = self.clock()
             if not self.member.valid(now) or (lock, slot) not in self.member.holds:
                 ticket.lost = True
             self.member.release(lock, slot, now)
@@ -156,9 +148,10 @@ class Gate:
         hold = ticket.registration
         assert hold
         with self.mutex:
-            return epoch == self._open and self.member.enter(
+            ticket.known = epoch == self._open and self.member.enter(
                 hold.lock, hold.slot, hold.fence, self.clock(), hold.size
             )
+            return ticket.known
 
     def forgo(self, ticket: Ticket) -> None:
         assert ticket.registration
@@ -178,8 +171,13 @@ class Gate:
     def holding(self, lock: str, capacity: int, ticket: Ticket) -> bool:
         """M2: whether this hold is good at this moment. Asked without a lease, it is lost for good."""
         with self.mutex:
-            self._gather()
-            good = self.member.holding(lock, 0 if capacity == 1 else place(ticket), self.clock())
+            now = self.clock()
+            if not ticket.known:
+                if now < self._ends:  # no step has seen it, so none was since its entry
+                    return True
+                self._close()
+                self._refresh()
+            good = self.member.holding(lock, 0 if capacity == 1 else place(ticket), now)
             talks = bool(self.member.out)
         if talks:
             self._drain()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from soloist.net.engine.table import Table
@@ -30,8 +31,10 @@ class Shut:
 
     def __init__(self, released: Callable[[str, int], None]) -> None:
         self.released = released
+        self.clock = time.monotonic
 
     def enter(self, room: Room, ticket: Ticket) -> bool:
+        del room.inside[ticket.site]
         return False
 
     def leave(self, room: Room, ticket: Ticket) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 from contextlib import suppress
 
 import msgspec
@@ -23,6 +25,8 @@ log = logging.getLogger("soloist.net")
 
 MOST_MAIL = 100_000
 """Messages that are kept for a view that is not here yet."""
+FINISH_SECONDS = 1.0
+"""How long who leaves in the middle of a beginning waits for its end."""
 
 
 class Succession(Beginning):
@@ -52,6 +56,15 @@ class Succession(Beginning):
         raise NotImplementedError
 
     # In the loop.
+
+    async def finish(self) -> None:
+        """Others may be bound to begin with us, and who is gone is waited for until all are restarted. It takes a few messages."""
+        end = time.monotonic() + FINISH_SECONDS
+        others = self.birth.met.keys() - {self.who.node}
+        while self.birth.counted_on and not self.joining and time.monotonic() < end:
+            if not others <= set(self.transport.connected()):
+                return
+            await asyncio.sleep(0.001)
 
     def refusal(self, theirs: Who) -> str | None:
         """Once there is a view it decides who is a member; before, as ever."""

@@ -17,13 +17,13 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from stages import caption
 
-from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, find_any
+from soloist.algorithms import CATALOGUE, RECOVERY, VARIANTS, Card, Size, find_any
 from soloist.algorithms.printed import (
     ERRATA,
     EXAMPLES,
@@ -49,7 +49,9 @@ from soloist.sim.script import Script
 from soloist.watch import Trace
 from soloist.watch.export import html, shared_files
 from soloist.watch.runs import of_steps
+from soloist.watch.session import Session
 from soloist.watch.trace import Verdict
+from soloist.watch.words import plainly, waiting
 
 DOCS = Path(__file__).parent
 TRACES = DOCS.parent / "tests" / "traces"
@@ -257,22 +259,54 @@ def puzzle_runs() -> str:
 
 
 def watched(erratum: Erratum, property: str, channels: str, reason: str, steps: str) -> Trace:
-    """Its run, with what is wrong in it and what the text says."""
-    return of_steps(
-        COMMAND.findall(steps),
+    """Its run, with what is wrong in it and what the text says. Where it cannot go well from the beginning on, and the shortest run is
+    empty, it is one in which all who may ask do."""
+    size, fifo = erratum.card.size(erratum.nodes, erratum.k, erratum.options), channels == "fifo"
+    commands = COMMAND.findall(steps)
+    if not commands:
+        commands = all_ask(erratum, size, fifo)
+        reason = FROM_THE_BEGINNING.sub(
+            "It is so from the beginning, whatever happens; here all who may ask do so.", reason
+        )
+        reason = reason.replace(NO_END, "There is no run in which everybody is served.")
+    trace = of_steps(
+        commands,
         erratum.card,
-        erratum.card.size(erratum.nodes, erratum.k, erratum.options),
-        channels == "fifo",
+        size,
+        fifo,
         origin="counterexample",
         printed=True,
         erratum=erratum.code,
-        finding=Verdict(property, reason),
         notes=[
             f"{erratum.algorithm} {erratum.code}, against {erratum.text}.",
             erratum.says,
             f"Repair: {erratum.repair}",
         ],
     )
+    trace.head.finding = Verdict(property, plainly(reason, waiting(trace)))
+    return trace
+
+
+NO_END = "From here the end (everybody served) cannot be reached any more; nothing is under way."
+FROM_THE_BEGINNING = re.compile(r"The run is one of .*$")
+
+
+def all_ask(erratum: Erratum, size: Size, fifo: bool) -> list[str]:
+    """All who may ask do; whoever gets in leaves, unless more may be inside; then each timer runs out once."""
+    session = Session("start", erratum.card, size, fifo)
+    rounds = erratum.rounds
+    each = (rounds,) * size.n if isinstance(rounds, int) else rounds
+
+    def do(commands: Iterable[str]) -> None:
+        for command in commands:
+            session.do(command)
+            while due := [each for each in session.enabled() if each.startswith("deliver")]:
+                session.do(due[0])
+
+    do(f"acquire {site}" for site in range(size.n) if each[site])
+    do(each for each in session.enabled() if each.startswith("release") and size.k == 1)
+    do([each for each in session.enabled() if each.startswith("timeout")])
+    return session.commands[1:]
 
 
 def counted(example: Example) -> tuple[list[str], int, int]:

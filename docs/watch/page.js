@@ -49,11 +49,16 @@ const DOINGS = {
 /** One step in sentences: what happened, what it caused, what it changed. */
 function describe(run, n) {
   const step = run.steps[n];
+  if (step.what === "note" && step.text) return sentence(step.text);
   const parts = [doing(run, step) + consequences(run, step) + "."];
   const changes = changed(run, n).flatMap(inBrief);
-  if (step.text) parts.push(step.text);
+  if (step.text) parts.push(sentence(step.text[0].toUpperCase() + step.text.slice(1)));
   if (changes.length) parts.push(`Changed ${changes.join("; ")}.`);
   return parts.join(" ");
+}
+
+function sentence(text) {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function doing(run, step) {
@@ -244,6 +249,28 @@ function fill(parent, ...children) {
   parent.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
+/** As `fill`. Whoever was on one of its buttons is on the one in that place afterwards, or on `parent` while it has none. */
+function refill(parent, ...children) {
+  const buttons = () => [...parent.querySelectorAll("button, summary")].filter((each) => each.tagName === "SUMMARY" || !each.closest("details:not([open])"));
+  const place = parent === document.activeElement ? 0 : buttons().indexOf(document.activeElement);
+  fill(parent, ...children);
+  if (place < 0) return;
+  const left = buttons();
+  (left[Math.min(place, left.length - 1)] || parent).focus({ preventScroll: true });
+}
+
+/** Makes `old` look like `fresh` by changing only what differs: what is selected, scrolled or focused in it stays. */
+function become(old, fresh) {
+  if (old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
+  if (old.nodeType === Node.TEXT_NODE) return setText(old, fresh.data);
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  const [mine, wanted] = [[...old.childNodes], [...fresh.childNodes]];
+  for (const child of mine.slice(wanted.length)) child.remove();
+  wanted.forEach((child, i) => (mine[i] ? become(mine[i], child) : old.append(child)));
+  return undefined;
+}
+
 function clamp(value, least, most) {
   return Math.max(least, Math.min(most, value));
 }
@@ -395,6 +422,295 @@ class Filters {
   }
 }
 
+// A trace of version 2, made ready for looking: messages know both their ends, the state at any step is a fold
+// from the key frame before it, and causality is program order plus messages.
+
+const FRAME_EVERY = 200;
+const MOST_NODES = 10000;
+const SELF = 3;
+const PAST = 1;
+const FUTURE = 2;
+
+/** What is wrong with a trace, in one line for whoever looks at the page. */
+class TraceError extends Error {}
+
+/** The runs of what a page was given: one, or two where another is set beside it. */
+function readRuns(data) {
+  if (data === null || typeof data !== "object") throw new TraceError("this is no trace: an object with head and steps was expected");
+  const other = data.beside || (data.head && data.head.beside);
+  return [data, other].filter(Boolean).map(({ head, steps }) => new Run(head, steps));
+}
+
+/** The same objects, one a line, as `soloist watch --export jsonl` writes them. */
+function parseLines(text) {
+  const rows = text.split("\n").filter((line) => line.trim());
+  const objects = rows.map((row, i) => {
+    try {
+      return JSON.parse(row);
+    } catch {
+      throw new TraceError(`line ${i + 1} is no JSON: ${row.slice(0, 60)}`);
+    }
+  });
+  return { head: objects[0], steps: objects.slice(1) };
+}
+
+function checkHead(head) {
+  if (!head || head.soloist !== "trace") throw new TraceError('this is no trace of Soloist: its head has no "soloist": "trace"');
+  if (head.version !== 2) throw new TraceError(`this trace has version ${head.version}; this page reads version 2`);
+  if (!Number.isInteger(head.nodes) || head.nodes < 1) throw new TraceError(`this trace has no number of nodes, but ${head.nodes}`);
+  if (head.nodes > MOST_NODES) throw new TraceError(`this trace has ${head.nodes} nodes; this page shows ${MOST_NODES} at most`);
+}
+
+function checkStep(step, index, nodes) {
+  if (!step || typeof step.what !== "string") throw new TraceError(`step ${index} does not say what happened`);
+  const site = step.site;
+  if (site !== undefined && site !== null && !(Number.isInteger(site) && site >= 0 && site < nodes)) {
+    throw new TraceError(`step ${index} is at site ${site}; sites are 0 to ${nodes - 1}`);
+  }
+}
+
+class Run {
+  constructor(head, steps) {
+    checkHead(head);
+    if (!Array.isArray(steps) || steps.length === 0) throw new TraceError("this trace has a head, but no steps");
+    this.head = head;
+    this.nodes = head.nodes;
+    this.names = Array.from({ length: head.nodes }, (_, i) => (head.sites && head.sites[i]) || String(i));
+    this.files = [head.source, ...(head.files || [])].filter(Boolean);
+    this.stage = { layout: "circle", edges: [], quorums: null, pointers: [], token: null, queue: null, ...head.stage };
+    this.replace(steps);
+  }
+
+  /** Other steps of the same system, as they come from a server: all is indexed anew, which takes some milliseconds. */
+  replace(steps) {
+    steps.forEach((step, n) => checkStep(step, n, this.nodes));
+    this.steps = steps;
+    this.edition = (this.edition || 0) + 1;
+    this.#clear();
+    this.#index();
+  }
+
+  #clear() {
+    this.messages = new Map();
+    this.kinds = [];
+    this.fields = [];
+    this.frames = [];
+    this.entries = [];
+    this.tooMany = [];
+    this.ofSite = Array.from({ length: this.nodes }, () => []);
+    this.spans = Array.from({ length: this.nodes }, () => []);
+    this.buckets = [];
+    this.cached = null;
+  }
+
+  get length() {
+    return this.steps.length;
+  }
+
+  /** Where a step lies on an axis: its number, or its time. */
+  place(n, axis) {
+    return axis === "time" ? this.times[n] : n;
+  }
+
+  #index() {
+    this.#readTimes();
+    this.steps.forEach((step, n) => this.#readMessages(step, n));
+    this.#loseMailOfCrashed();
+    this.kinds = [...new Set([...this.messages.values()].map((message) => message.kind))];
+    this.#readStates();
+    for (const message of this.messages.values()) this.#putIntoBuckets(message);
+  }
+
+  #readTimes() {
+    let last = 0;
+    this.times = Float64Array.from(this.steps, (step) => (last = Math.max(last, Number.isFinite(step.t) ? step.t : last)));
+    this.hasTime = this.head.unit !== "steps" && this.times[this.length - 1] > this.times[0];
+  }
+
+  #readMessages(step, n) {
+    for (const sent of step.sent || []) {
+      this.messages.set(sent.id, { ...sent, from: step.site, sent: n, end: null, lost: false, copyOf: null });
+    }
+    const message = step.message === undefined ? undefined : this.messages.get(step.message);
+    if (step.message !== undefined && step.message !== null && !message) {
+      throw new TraceError(`step ${n} speaks of message ${step.message}, which nobody has sent`);
+    }
+    if (step.what === "duplicate" && message && step.copy !== undefined) {
+      this.messages.set(step.copy, { ...message, id: step.copy, sent: n, end: null, lost: false, copyOf: message.id });
+    } else if (message && (step.what === "deliver" || step.what === "lose")) {
+      message.end = n;
+      message.lost = step.what === "lose";
+    }
+  }
+
+  /** Mail that was on its way to a site when it crashed, and that nobody ever got, ended there. */
+  #loseMailOfCrashed() {
+    const crashes = Array.from({ length: this.nodes }, () => []);
+    this.steps.forEach((step, n) => step.what === "crash" && crashes[step.site].push(n));
+    for (const message of this.messages.values()) {
+      if (message.end !== null) continue;
+      const crash = (crashes[message.to] || []).find((n) => n > message.sent);
+      if (crash !== undefined) Object.assign(message, { end: crash, lost: true });
+    }
+  }
+
+  #readStates() {
+    const frame = emptyFrame(this.nodes);
+    const fields = new Set();
+    const open = new Array(this.nodes).fill(null);
+    this.steps.forEach((step, n) => {
+      applyStep(frame, step);
+      if (n % FRAME_EVERY === 0) this.frames.push(copyFrame(frame));
+      for (const state of [step.changed, ...Object.values(step.states || {})]) for (const name in state) fields.add(name);
+      if (step.enter) this.entries.push(n);
+      if (insideOf(frame).length > (this.head.k || 1)) this.tooMany.push(n);
+      if (siteOf(step) !== null) {
+        this.ofSite[step.site].push(n);
+        this.#openSpan(open, frame, step.site, n);
+      }
+    });
+    this.fields = [...fields];
+    open.forEach((span) => span && (span.to = this.length));
+  }
+
+  #openSpan(open, frame, site, n) {
+    const is = frame.up[site] === "up" ? frame.phase[site] : frame.up[site];
+    if (open[site] && open[site].is === is) return;
+    if (open[site]) open[site].to = n;
+    open[site] = is === "idle" ? null : { is, from: n, to: this.length };
+    if (open[site]) this.spans[site].push(open[site]);
+  }
+
+  #putIntoBuckets(message) {
+    const last = Math.floor((message.end === null ? this.length : message.end) / FRAME_EVERY);
+    for (let bucket = Math.floor(message.sent / FRAME_EVERY); bucket <= last; bucket++) {
+      (this.buckets[bucket] = this.buckets[bucket] || []).push(message);
+    }
+  }
+
+  /** Messages that are on their way at some moment between two steps. */
+  between(from, to) {
+    const found = new Set();
+    const first = Math.max(0, Math.floor(from / FRAME_EVERY));
+    for (let bucket = first; bucket <= Math.floor(to / FRAME_EVERY); bucket++) {
+      for (const message of this.buckets[bucket] || []) {
+        if (message.sent <= to && (message.end === null || message.end >= from)) found.add(message);
+      }
+    }
+    return [...found];
+  }
+
+  /** Messages that are on their way after step n. */
+  inFlight(n) {
+    return this.between(n, n).filter((message) => message.end === null || message.end > n);
+  }
+
+  /** Fields, phase, health, reason and timers of every site after step n. */
+  stateAt(n) {
+    if (this.cached && this.cached.n === n) return this.cached.frame;
+    const near = this.cached && this.cached.n < n && n - this.cached.n < FRAME_EVERY;
+    const base = Math.floor(n / FRAME_EVERY);
+    const frame = copyFrame(near ? this.cached.frame : this.frames[base]);
+    for (let i = near ? this.cached.n + 1 : base * FRAME_EVERY + 1; i <= n; i++) applyStep(frame, this.steps[i]);
+    this.cached = { n, frame };
+    return frame;
+  }
+
+  /** The other end of the message of this step: where it came from, or where the first that it sent arrived. */
+  otherEnd(n) {
+    const step = this.steps[n];
+    const got = this.messages.get(step.message);
+    if (got) return got.sent;
+    const ends = (step.sent || []).map((sent) => this.messages.get(sent.id).end).filter((end) => end !== null);
+    return ends.length ? Math.min(...ends) : null;
+  }
+
+  /** For every step whether it is in the causal past or future of step n: one sweep back and one forth. */
+  cone(n) {
+    const marks = new Uint8Array(this.length);
+    const until = new Int32Array(this.nodes).fill(-1);
+    const since = new Int32Array(this.nodes).fill(this.length);
+    marks[n] = SELF;
+    this.#sweepBack(n, marks, until);
+    this.#sweepForth(n, marks, since);
+    return marks;
+  }
+
+  #sweepBack(n, marks, until) {
+    for (let i = n; i >= 0; i--) {
+      const step = this.steps[i];
+      const inside = i === n || (Number.isInteger(step.site) && i <= until[step.site]);
+      if (!inside) continue;
+      marks[i] |= PAST;
+      if (Number.isInteger(step.site)) until[step.site] = Math.max(until[step.site], i - 1);
+      const message = step.what === "deliver" ? this.messages.get(step.message) : null;
+      if (message) until[this.steps[message.sent].site] = Math.max(until[this.steps[message.sent].site], message.sent);
+    }
+  }
+
+  #sweepForth(n, marks, since) {
+    for (let i = n; i < this.length; i++) {
+      const step = this.steps[i];
+      const inside = i === n || (Number.isInteger(step.site) && i >= since[step.site]);
+      if (!inside) continue;
+      marks[i] |= FUTURE;
+      if (Number.isInteger(step.site)) since[step.site] = Math.min(since[step.site], i + 1);
+      for (const sent of step.sent || []) {
+        const { end, lost, to } = this.messages.get(sent.id);
+        if (end !== null && !lost) since[to] = Math.min(since[to], end);
+      }
+    }
+  }
+}
+
+function emptyFrame(nodes) {
+  const each = (value) => new Array(nodes).fill(value);
+  return { fields: each({}), phase: each("idle"), up: each("up"), why: each(null), timers: each({}) };
+}
+
+function copyFrame(frame) {
+  return Object.fromEntries(Object.entries(frame).map(([name, values]) => [name, values.slice()]));
+}
+
+const ABOUT_ALL = new Set(["note", "cut", "heal"]);
+
+/** Where a step happens; null for what is about all sites. */
+function siteOf({ site, what }) {
+  return Number.isInteger(site) && !ABOUT_ALL.has(what) ? site : null;
+}
+
+/** Who has crashed inside is not inside. */
+function insideOf({ phase, up }) {
+  return phase.flatMap((each, site) => (each === "inside" && up[site] !== "down" ? [site] : []));
+}
+
+const HEALTH = { crash: "down", restart: "up", pause: "paused", resume: "up" };
+
+function applyStep(frame, step) {
+  for (const [site, fields] of Object.entries(step.states || {})) frame.fields[site] = fields;
+  for (const [site, why] of Object.entries(step.why || {})) frame.why[site] = why;
+  const site = step.site;
+  if (!Number.isInteger(site)) return;
+  if (step.changed) frame.fields[site] = { ...frame.fields[site], ...step.changed };
+  if (step.what in HEALTH) frame.up[site] = HEALTH[step.what];
+  frame.phase[site] = step.phase || phaseAfter(step, frame.phase[site]);
+  if (step.timers) {
+    const running = { ...frame.timers[site], ...step.timers.set };
+    for (const name of step.timers.off || []) delete running[name];
+    frame.timers[site] = running;
+  }
+  if (step.what === "timeout" && !(step.timers && step.timers.set && step.timer in step.timers.set)) {
+    const { [step.timer]: _, ...left } = frame.timers[site];
+    frame.timers[site] = left;
+  }
+}
+
+function phaseAfter(step, before) {
+  if (step.enter) return "inside";
+  if (step.exit || step.what === "release") return "idle";
+  return step.what === "request" ? "waiting" : before;
+}
+
 // The inspector: what this step did in words, every site's variables under the paper's names with changes marked,
 // why each waiting site waits, and what is on its way.
 
@@ -454,7 +770,7 @@ class Inspector {
     this.shape = shape;
     const state = run.stateAt(n);
     const before = new Map(changed(run, n).map(({ name, before: value }) => [name, value]));
-    const acting = run.steps[n].site;
+    const acting = siteOf(run.steps[n]);
     for (const [site, row] of this.cells) {
       const phase = state.up[site] === "up" ? state.phase[site] : state.up[site];
       row.element.className = `${phase}${site === acting ? " acting" : ""}${site === this.player.site ? " picked" : ""}`;
@@ -487,7 +803,7 @@ class Inspector {
       return element;
     });
     const left = run.nodes - sites.length;
-    fill(this.table, el("table", {},
+    refill(this.table, el("table", {},
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "site"), el("th", { scope: "col" }, "is"), ...run.fields.map(heading))),
       el("tbody", {}, ...rows)),
       left ? el("p", { class: "more" }, `${left} more sites: pick one in the score or on the stage.`) : null);
@@ -514,7 +830,7 @@ class Inspector {
     const about = (message) => player.site === null || message.from === player.site || message.to === player.site;
     const flying = run.inFlight(n).filter((message) => player.shows(message) && about(message));
     setText(this.flyingTitle, `On their way${player.site === null ? "" : `, to and from ${run.names[player.site]}`}: ${flying.length}`);
-    fill(this.flying, ...capped(flying.map((message) =>
+    refill(this.flying, ...capped(flying.map((message) =>
       el("li", {}, el("button", { class: "plain", title: `sent in step ${message.sent}`, onclick: () => player.select(player.active, message.sent) },
         el("svg", { class: "bullet", viewBox: "-7 -7 14 14", "aria-hidden": "true" }, el("path", { d: shapePath(look.shape(message.kind), 5), fill: look.colour(message.kind) })),
         `${run.names[message.from]} → ${run.names[message.to]}  ${showMessage(message)}`))), "nothing"));
@@ -641,8 +957,8 @@ class Player {
     this.selected = n === null ? null : { run: r, step: n };
     this.touch();
     if (n === null) return;
-    const site = this.runs[r].steps[n].site;
-    if (Number.isInteger(site)) this.site = site;
+    const site = siteOf(this.runs[r].steps[n]);
+    if (site !== null) this.site = site;
     this.pause();
     this.goTo(r, n);
   }
@@ -978,8 +1294,9 @@ class Keys {
 //   POST api/new     {algorithm, nodes, k, …}     {head, steps, play}: another run, a puzzle by {puzzle: id}, or one that
 //                                                 was shared, by {shared: the word after #play=}
 //
-//   Play      {branch, branches: [{id, title}], actions: [Action], properties: [{name, text, state}], puzzle, puzzles,
+//   Play      {branch, branches: [{id, title}], before, actions: [Action], properties: [{name, text, state}], puzzle, puzzles,
 //              algorithms: [{name, title, k}], own, setup, fragment}   own: the algorithm is in a file of the user's      state is "holds", "broken" or "open"
+//              before: the step where the action before the last one ended
 //   Action    {id, what, site, message, timer, text}    what as in a step; message is the id that it is about
 //   puzzle    {id, title, goal, best, used, solved, explanation}
 //
@@ -1012,18 +1329,18 @@ class Game {
     this.shownAt = player.runs[0].length - 1;
     this.tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Branches" });
     this.lights = el("ul", { class: "lights", "aria-label": "Properties" });
-    this.actions = el("div", { class: "actions", role: "group", "aria-label": "What can happen next" });
+    this.actions = el("div", { class: "actions", role: "group", tabindex: "-1", "aria-label": "What can happen next" });
     this.said = el("p", { class: "said", role: "status" });
     this.puzzle = el("div", { class: "puzzle" });
     this.another = new Another(play, (settings) => this.begin(settings));
-    this.element = el("div", { class: "game" }, this.tabs, this.puzzle, this.lights, this.said, this.help(), this.actions, this.another.element);
+    this.element = el("div", { class: "game" }, this.tabs, this.puzzle, this.lights, this.said, this.help(), el("h3", {}, "What can happen next"), this.actions, this.another.element);
     this.keepAddress();
   }
 
   help() {
     const button = (id, text, action) => el("button", { id, onclick: action }, text);
     return el("div", { class: "helpers" },
-      button("undo", "Undo", () => this.player.goTo(0, Math.max(0, this.at - 1))), button("hint", "Hint", () => this.hint()),
+      button("undo", "Undo", () => this.undo()), button("hint", "Hint", () => this.hint()),
       button("chance", "Let it run 10 steps", () => this.chance()), button("safe", "Is it still safe from here?", () => this.search(false)),
       button("bad-run", "Find me a bad run from here", () => this.search(true)), button("share", "Share", () => this.share()), button("save", "Save", () => this.save()));
   }
@@ -1040,7 +1357,7 @@ class Game {
   async ask(name, body) {
     while (this.looking && name !== "state") await this.looking;
     if (this.busy) {
-      if (name !== "state") fill(this.said, "One thing at a time: the answer to the last click is on its way.");
+      if (name !== "state") this.say("One thing at a time: the answer to the last click is on its way.");
       return null;
     }
     this.busy = true;
@@ -1049,10 +1366,10 @@ class Game {
       const asked = this.call(name, body);
       if (name === "state") this.looking = asked.catch(() => null);
       const answer = await asked;
-      if (name !== "state") fill(this.said, answer.text || "");
+      if (name !== "state") this.say(answer.text);
       return answer;
     } catch (error) {
-      fill(this.said, error.message);
+      this.say(error.message);
       return null;
     } finally {
       this.busy = false;
@@ -1062,9 +1379,20 @@ class Game {
     }
   }
 
+  /** Where it can be seen: the form below may have been what was used. */
+  say(text) {
+    fill(this.said, text || "");
+    if (text) this.said.scrollIntoView({ block: "nearest" });
+  }
+
+  /** One action may take several steps: a crash loses mail. */
   async act(action) {
     const answer = await this.ask("act", { ...this.body, action: action.id });
-    if (answer) this.take(answer, this.at + 1);
+    if (answer) this.take(answer, answer.steps.length - 1);
+  }
+
+  undo() {
+    this.player.goTo(0, this.at === this.shownAt ? this.play.before : Math.max(0, this.at - 1));
   }
 
   async chance() {
@@ -1103,10 +1431,12 @@ class Game {
   }
 
   async share() {
+    while (this.looking) await this.looking;
+    if (this.at !== this.shownAt) this.learn(this.at, await this.ask("state", this.body));
     const text = `soloist watch ${this.play.own ? "FILE.py " : ""}--open ${this.play.fragment}`;
     const box = el("textarea", { readonly: true, rows: 4, "aria-label": "This run as a command" });
     box.value = text;
-    fill(this.said, `This run until here, for anybody who has Soloist${this.play.own ? " and the file of this algorithm" : ""}:`, box);
+    fill(this.said, `This run until step ${this.shownAt}, for anybody who has Soloist${this.play.own ? " and the file of this algorithm" : ""}:`, box);
     box.select();
     try {
       await navigator.clipboard.writeText(text);
@@ -1129,6 +1459,7 @@ class Game {
     this.hinted = null;
     this.player.runs[0].replace(steps);
     if (beside && this.player.runs[1]) this.player.runs[1].replace(beside.steps);
+    this.player.found = search(this.player.run, this.player.query);
     this.keepAddress();
     this.taken();
     this.shownAt = steps.length - 1;
@@ -1142,19 +1473,24 @@ class Game {
   look() {
     this.pending = setTimeout(async () => {
       const { at } = this;
+      if (at === this.shownAt) return;
       if (this.busy) {
         this.askedAt = null; // asked again, once the other answer is there
         return;
       }
-      const answer = await this.ask("state", this.body);
-      if (!answer) return;
-      if (at === this.at) {
-        this.play = answer.play;
-        this.shownAt = at;
-        this.keepAddress();
-      } else this.askedAt = null; // one has gone elsewhere meanwhile
-      this.player.touch();
+      this.learn(at, await this.ask("state", this.body));
     }, 200);
+  }
+
+  /** What is possible at a step, if one is still there. */
+  learn(at, answer) {
+    if (!answer) return;
+    if (at === this.at) {
+      this.play = answer.play;
+      this.shownAt = at;
+      this.keepAddress();
+    } else this.askedAt = null; // one has gone elsewhere meanwhile
+    this.player.touch();
   }
 
   draw() {
@@ -1167,14 +1503,15 @@ class Game {
     if (key === this.drawn) return false;
     this.drawn = key;
     const { play } = this;
-    fill(this.tabs, ...play.branches.map(({ id, title }) => el("button", { role: "tab", "aria-selected": String(id === play.branch), onclick: () => this.show(id) }, title)));
+    refill(this.tabs, ...play.branches.map(({ id, title }) => el("button", { role: "tab", "aria-selected": String(id === play.branch), onclick: () => this.show(id) }, title)));
     fill(this.lights, ...play.properties.map(({ name, text, state }) => el("li", { class: state, title: text }, `${LIGHTS[state] || "○"} ${name}: ${state}`)));
     const stale = this.at !== this.shownAt;
     const button = (action) => el("button", { class: action.id === this.hinted ? "hinted" : "", "data-action": action.id, onclick: () => this.act(action) }, action.text);
     const shown = stale ? [] : play.actions;
     const faults = shown.filter(({ what }) => MISHAPS.has(what));
-    const open = this.actions.querySelector("details")?.open ?? faults.length <= FEW;
-    fill(this.actions, ...shown.filter(({ what }) => !MISHAPS.has(what)).map(button),
+    this.mishapsOpen = this.actions.querySelector("details")?.open ?? this.mishapsOpen;
+    const open = this.mishapsOpen ?? faults.length <= FEW;
+    refill(this.actions, ...shown.filter(({ what }) => !MISHAPS.has(what)).map(button),
       faults.length ? el("details", { open }, el("summary", {}, `What may go wrong (${faults.length})`), ...faults.map(button)) : null);
     this.drawPuzzle(play.puzzle);
     return false;
@@ -1232,6 +1569,7 @@ class Another {
 const GUTTER = 64;
 const RULER = 22;
 const MOST_ARROWS = 1500;
+const MOST_TICKS = 200;
 const FAULTS = new Set(["crash", "restart", "pause", "resume", "lose", "duplicate", "cut", "heal"]);
 
 /** What a score draws; where things are in the view, `Score` knows. */
@@ -1306,7 +1644,10 @@ class ScoreDrawing {
     context.textAlign = "center";
     context.lineWidth = 1;
     context.beginPath();
-    for (let place = Math.max(0, Math.ceil(this.left / every) * every); place <= right; place += every) {
+    const first = Math.max(0, Math.ceil(this.left / every));
+    for (let i = 0; i < MOST_TICKS; i++) { // counted: a large time and a small one may add up to the large one
+      const place = (first + i) * every;
+      if (place > right) break;
       const x = Math.round(this.x(place)) + 0.5;
       context.moveTo(x, RULER - 4);
       context.lineTo(x, this.height);
@@ -1445,8 +1786,7 @@ class ScoreDrawing {
       const step = this.run.steps[n];
       if (this.player.hiddenSites.has(step.site)) continue;
       const x = this.x(this.run.place(n, this.axis));
-      const across = !Number.isInteger(step.site);
-      const y = across ? RULER : this.y(step.site);
+      const y = this.heightOf(step);
       context.globalAlpha = !cone || cone[n] ? 1 : 0.15;
       if (!this.dense || FAULTS.has(step.what) || (cone && cone[n])) this.drawEvent(context, step, x, y, r);
       if (bad.has(n)) this.ring(context, x, y, r + 5, this.look.bad);
@@ -1454,6 +1794,12 @@ class ScoreDrawing {
       this.marks.push({ n, x, y });
     }
     context.globalAlpha = 1;
+  }
+
+  /** What is about all sites stands above them. */
+  heightOf(step) {
+    const site = siteOf(step);
+    return site === null ? RULER : this.y(site);
   }
 
   drawEvent(context, step, x, y, r) {
@@ -1508,6 +1854,7 @@ class ScoreDrawing {
       for (const part of [0.5, 0.36, 0.64, 0.25, 0.75]) {
         const [x, y] = [x1 + part * (x2 - x1), y1 + part * (y2 - y1)];
         const box = [x - half, y - 7, x + half, y + 7];
+        if (box[0] < GUTTER - 6 || box[2] > this.width) continue;
         if (taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
         taken.push(box);
         context.strokeStyle = this.look.ground;
@@ -1534,8 +1881,7 @@ class ScoreDrawing {
     context.fill();
     const selected = this.player.selected;
     if (selected && selected.run === this.r) {
-      const site = this.run.steps[selected.step].site;
-      this.ring(context, this.x(this.run.place(selected.step, this.axis)), Number.isInteger(site) ? this.y(site) : RULER, 9, this.look.ink);
+      this.ring(context, this.x(this.run.place(selected.step, this.axis)), this.heightOf(this.run.steps[selected.step]), 9, this.look.ink);
     }
   }
 
@@ -1564,6 +1910,8 @@ class ScoreDrawing {
 
 
 const NEAR = 9;
+const WIDEST = 3;
+const LOWEST = 15;
 
 class Score extends ScoreDrawing {
   constructor(player, look, r) {
@@ -1575,6 +1923,7 @@ class Score extends ScoreDrawing {
     this.left = 0;
     this.top = 0;
     this.follow = true;
+    this.zoomed = "";
     this.canvas = el("canvas", { tabindex: "0", role: "img", class: "score-canvas" });
     this.tip = el("div", { class: "tip", hidden: true, role: "tooltip" });
     this.element = el("div", { class: "score" }, this.canvas, this.tip);
@@ -1613,7 +1962,7 @@ class Score extends ScoreDrawing {
 
   get lane() {
     const room = this.height - RULER - 8;
-    return clamp(room / this.run.nodes, 22, 90);
+    return clamp(room / this.run.nodes, LOWEST, 90);
   }
 
   x(place) {
@@ -1631,7 +1980,14 @@ class Score extends ScoreDrawing {
     this.left = first - 12 / this.scale;
   }
 
+  /** And it stays so, however long the run gets. */
+  showAll() {
+    this.zoomed = "out";
+    this.fit();
+  }
+
   zoom(by, around = null) {
+    this.zoomed = "by hand";
     const [first, last] = this.extent;
     const least = (this.width - GUTTER - 30) / Math.max(last - first, 1e-9);
     const at = around === null ? this.x(this.player.place(this.r)) : around;
@@ -1656,9 +2012,10 @@ class Score extends ScoreDrawing {
 
   /** Brings the playhead into view where it has left the middle of it. */
   keepInView() {
-    if (this.scale === null) this.open();
+    this.fitRun();
     const x = this.x(this.player.place(this.r));
     const [low, high] = [GUTTER + 0.12 * (this.width - GUTTER), GUTTER + 0.78 * (this.width - GUTTER)];
+    if (this.follow) this.bringLaneIntoView();
     if (!this.follow || (x >= low && x <= high)) return;
     const [first, last] = this.extent;
     const wanted = this.left + (x - (x < low ? low : high)) / this.scale;
@@ -1666,9 +2023,31 @@ class Score extends ScoreDrawing {
     this.left = clamp(wanted, first - 12 / this.scale, most);
   }
 
+  /** Of more lanes than there is room for, the one where this step happens is seen. */
+  bringLaneIntoView() {
+    const site = siteOf(this.run.steps[this.player.at(this.r)]);
+    if (site === null) return;
+    const y = this.y(site);
+    if (y - this.lane / 2 >= RULER && y + this.lane / 2 <= this.height) return;
+    this.top = this.topWithin(this.top + y - (RULER + this.height) / 2);
+  }
+
+  /** A run that has grown, or lies on another axis, is brought into view, to a scale of its own unless one was chosen. */
+  fitRun() {
+    const { axis, runs } = this.player;
+    const key = [axis, ...runs.map((run) => run.edition)].join();
+    if (key === this.fitted) return;
+    const chosen = this.scale !== null && axis === this.fittedAxis ? this.zoomed : "";
+    [this.fitted, this.fittedAxis, this.follow] = [key, axis, true];
+    if (chosen === "out") this.fit();
+    else if (!chosen) this.open();
+  }
+
   open() {
+    this.zoomed = "";
     this.fit();
     if (this.scale < this.natural() * 0.6) this.scale = this.natural();
+    this.scale = Math.min(this.scale, this.natural() * WIDEST);
     this.left = this.extent[0] - 12 / this.scale;
   }
 
@@ -1786,8 +2165,12 @@ class Score extends ScoreDrawing {
   }
 
   scrollTo(top) {
-    this.top = clamp(top, 0, Math.max(0, this.run.nodes * this.lane + RULER + 8 - this.height));
+    this.top = this.topWithin(top);
     this.player.changed();
+  }
+
+  topWithin(top) {
+    return clamp(top, 0, Math.max(0, this.run.nodes * this.lane + RULER + 8 - this.height));
   }
 
   /** The event or message at a point: the step to go to, and what to say about it. */
@@ -2074,6 +2457,7 @@ function treePlaces(edges, nodes) {
 const MOST_FLIGHTS = 120;
 const MOST_EDGES = 300;
 const TURNS = 320;
+const NARROW = 260;
 
 class Stage {
   constructor(player, look, r) {
@@ -2098,10 +2482,11 @@ class Stage {
     const { nodes, stage } = this.run;
     this.edition = this.run.edition;
     this.radius = clamp((Math.min(width, height) * 0.95) / (nodes + 5), 9, 30);
+    const narrow = width < NARROW;
     const margin = this.radius + (nodes <= 16 ? 34 : 18);
-    const [a, b] = [width / 2 - margin - 10, height / 2 - margin];
+    const [a, b] = [width / 2 - (narrow ? this.radius + 16 : margin + 10), height / 2 - margin];
     this.at = places(stage, nodes, Math.max(a, 10) / Math.max(b, 10)).map(([x, y]) => [width / 2 + x * Math.max(a, 10), height / 2 + y * Math.max(b, 10)]);
-    this.roomy = nodes <= 12;
+    this.roomy = nodes <= 12 && !narrow;
     this.svg = el("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Stage: ${nodes} sites as a ${stage.layout}` });
     this.layers = ["edges", "quorum", "tracks", "pointers", "sites", "flights"].map((name) => el("g", { class: name }));
     this.svg.append(this.arrowheads(), ...this.layers);
@@ -2213,11 +2598,11 @@ class Stage {
   drawSites(n) {
     const state = this.run.stateAt(n);
     const step = this.run.steps[n];
-    const crowded = state.phase.filter((phase, site) => phase === "inside" && state.up[site] !== "down").length > (this.run.head.k || 1);
+    const crowded = insideOf(state).length > (this.run.head.k || 1);
     this.sites.forEach((parts, site) => {
       const up = state.up[site];
       const phase = up === "down" ? "down" : state.phase[site];
-      const classes = ["site", phase, up === "paused" && "paused", site === step.site && "acting", site === this.player.site && "picked", crowded && phase === "inside" && "bad"];
+      const classes = ["site", phase, up === "paused" && "paused", site === siteOf(step) && "acting", site === this.player.site && "picked", crowded && phase === "inside" && "bad"];
       parts.group.setAttribute("class", classes.filter(Boolean).join(" "));
       const r = this.radius * 0.5;
       parts.fault.setAttribute("d", up === "down" ? `M ${-r} ${-r} L ${r} ${r} M ${-r} ${r} L ${r} ${-r}` : up === "paused" ? `M ${-1.25 * r} ${-0.8 * r} V ${0.8 * r} M ${1.25 * r} ${-0.8 * r} V ${0.8 * r}` : "");
@@ -2451,281 +2836,6 @@ function inOrder(numbers) {
   return Object.entries(numbers).map(([site, number]) => [number, Number(site)]).sort(([a, i], [b, j]) => a - b || i - j);
 }
 
-// A trace of version 2, made ready for looking: messages know both their ends, the state at any step is a fold
-// from the key frame before it, and causality is program order plus messages.
-
-const FRAME_EVERY = 200;
-const SELF = 3;
-const PAST = 1;
-const FUTURE = 2;
-
-/** What is wrong with a trace, in one line for whoever looks at the page. */
-class TraceError extends Error {}
-
-/** The runs of what a page was given: one, or two where another is set beside it. */
-function readRuns(data) {
-  if (data === null || typeof data !== "object") throw new TraceError("this is no trace: an object with head and steps was expected");
-  const other = data.beside || (data.head && data.head.beside);
-  return [data, other].filter(Boolean).map(({ head, steps }) => new Run(head, steps));
-}
-
-/** The same objects, one a line, as `soloist watch --export jsonl` writes them. */
-function parseLines(text) {
-  const rows = text.split("\n").filter((line) => line.trim());
-  const objects = rows.map((row, i) => {
-    try {
-      return JSON.parse(row);
-    } catch {
-      throw new TraceError(`line ${i + 1} is no JSON: ${row.slice(0, 60)}`);
-    }
-  });
-  return { head: objects[0], steps: objects.slice(1) };
-}
-
-function checkHead(head) {
-  if (!head || head.soloist !== "trace") throw new TraceError('this is no trace of Soloist: its head has no "soloist": "trace"');
-  if (head.version !== 2) throw new TraceError(`this trace has version ${head.version}; this page reads version 2`);
-  if (!Number.isInteger(head.nodes) || head.nodes < 1) throw new TraceError(`this trace has no number of nodes, but ${head.nodes}`);
-}
-
-function checkStep(step, index, nodes) {
-  if (!step || typeof step.what !== "string") throw new TraceError(`step ${index} does not say what happened`);
-  const site = step.site;
-  if (site !== undefined && site !== null && !(Number.isInteger(site) && site >= 0 && site < nodes)) {
-    throw new TraceError(`step ${index} is at site ${site}; sites are 0 to ${nodes - 1}`);
-  }
-}
-
-class Run {
-  constructor(head, steps) {
-    checkHead(head);
-    if (!Array.isArray(steps) || steps.length === 0) throw new TraceError("this trace has a head, but no steps");
-    this.head = head;
-    this.nodes = head.nodes;
-    this.names = Array.from({ length: head.nodes }, (_, i) => (head.sites && head.sites[i]) || String(i));
-    this.files = [head.source, ...(head.files || [])].filter(Boolean);
-    this.stage = { layout: "circle", edges: [], quorums: null, pointers: [], token: null, queue: null, ...head.stage };
-    this.replace(steps);
-  }
-
-  /** Other steps of the same system, as they come from a server: all is indexed anew, which takes some milliseconds. */
-  replace(steps) {
-    steps.forEach((step, n) => checkStep(step, n, this.nodes));
-    this.steps = steps;
-    this.edition = (this.edition || 0) + 1;
-    this.#clear();
-    this.#index();
-  }
-
-  #clear() {
-    this.messages = new Map();
-    this.kinds = [];
-    this.fields = [];
-    this.frames = [];
-    this.entries = [];
-    this.tooMany = [];
-    this.ofSite = Array.from({ length: this.nodes }, () => []);
-    this.spans = Array.from({ length: this.nodes }, () => []);
-    this.buckets = [];
-    this.cached = null;
-  }
-
-  get length() {
-    return this.steps.length;
-  }
-
-  /** Where a step lies on an axis: its number, or its time. */
-  place(n, axis) {
-    return axis === "time" ? this.times[n] : n;
-  }
-
-  #index() {
-    this.#readTimes();
-    this.steps.forEach((step, n) => this.#readMessages(step, n));
-    this.#loseMailOfCrashed();
-    this.kinds = [...new Set([...this.messages.values()].map((message) => message.kind))];
-    this.#readStates();
-    for (const message of this.messages.values()) this.#putIntoBuckets(message);
-  }
-
-  #readTimes() {
-    let last = 0;
-    this.times = Float64Array.from(this.steps, (step) => (last = Math.max(last, Number.isFinite(step.t) ? step.t : last)));
-    this.hasTime = this.head.unit !== "steps" && this.times[this.length - 1] > this.times[0];
-  }
-
-  #readMessages(step, n) {
-    for (const sent of step.sent || []) {
-      this.messages.set(sent.id, { ...sent, from: step.site, sent: n, end: null, lost: false, copyOf: null });
-    }
-    const message = step.message === undefined ? undefined : this.messages.get(step.message);
-    if (step.message !== undefined && step.message !== null && !message) {
-      throw new TraceError(`step ${n} speaks of message ${step.message}, which nobody has sent`);
-    }
-    if (step.what === "duplicate" && message && step.copy !== undefined) {
-      this.messages.set(step.copy, { ...message, id: step.copy, sent: n, end: null, lost: false, copyOf: message.id });
-    } else if (message && (step.what === "deliver" || step.what === "lose")) {
-      message.end = n;
-      message.lost = step.what === "lose";
-    }
-  }
-
-  /** Mail that was on its way to a site when it crashed, and that nobody ever got, ended there. */
-  #loseMailOfCrashed() {
-    const crashes = Array.from({ length: this.nodes }, () => []);
-    this.steps.forEach((step, n) => step.what === "crash" && crashes[step.site].push(n));
-    for (const message of this.messages.values()) {
-      if (message.end !== null) continue;
-      const crash = (crashes[message.to] || []).find((n) => n > message.sent);
-      if (crash !== undefined) Object.assign(message, { end: crash, lost: true });
-    }
-  }
-
-  #readStates() {
-    const frame = emptyFrame(this.nodes);
-    const fields = new Set();
-    const open = new Array(this.nodes).fill(null);
-    this.steps.forEach((step, n) => {
-      applyStep(frame, step);
-      if (n % FRAME_EVERY === 0) this.frames.push(copyFrame(frame));
-      for (const state of [step.changed, ...Object.values(step.states || {})]) for (const name in state) fields.add(name);
-      if (step.enter) this.entries.push(n);
-      if (frame.phase.filter((phase) => phase === "inside").length > (this.head.k || 1)) this.tooMany.push(n);
-      if (Number.isInteger(step.site)) {
-        this.ofSite[step.site].push(n);
-        this.#openSpan(open, frame, step.site, n);
-      }
-    });
-    this.fields = [...fields];
-    open.forEach((span) => span && (span.to = this.length));
-  }
-
-  #openSpan(open, frame, site, n) {
-    const is = frame.up[site] === "up" ? frame.phase[site] : frame.up[site];
-    if (open[site] && open[site].is === is) return;
-    if (open[site]) open[site].to = n;
-    open[site] = is === "idle" ? null : { is, from: n, to: this.length };
-    if (open[site]) this.spans[site].push(open[site]);
-  }
-
-  #putIntoBuckets(message) {
-    const last = Math.floor((message.end === null ? this.length : message.end) / FRAME_EVERY);
-    for (let bucket = Math.floor(message.sent / FRAME_EVERY); bucket <= last; bucket++) {
-      (this.buckets[bucket] = this.buckets[bucket] || []).push(message);
-    }
-  }
-
-  /** Messages that are on their way at some moment between two steps. */
-  between(from, to) {
-    const found = new Set();
-    const first = Math.max(0, Math.floor(from / FRAME_EVERY));
-    for (let bucket = first; bucket <= Math.floor(to / FRAME_EVERY); bucket++) {
-      for (const message of this.buckets[bucket] || []) {
-        if (message.sent <= to && (message.end === null || message.end >= from)) found.add(message);
-      }
-    }
-    return [...found];
-  }
-
-  /** Messages that are on their way after step n. */
-  inFlight(n) {
-    return this.between(n, n).filter((message) => message.end === null || message.end > n);
-  }
-
-  /** Fields, phase, health, reason and timers of every site after step n. */
-  stateAt(n) {
-    if (this.cached && this.cached.n === n) return this.cached.frame;
-    const near = this.cached && this.cached.n < n && n - this.cached.n < FRAME_EVERY;
-    const base = Math.floor(n / FRAME_EVERY);
-    const frame = copyFrame(near ? this.cached.frame : this.frames[base]);
-    for (let i = near ? this.cached.n + 1 : base * FRAME_EVERY + 1; i <= n; i++) applyStep(frame, this.steps[i]);
-    this.cached = { n, frame };
-    return frame;
-  }
-
-  /** The other end of the message of this step: where it came from, or where the first that it sent arrived. */
-  otherEnd(n) {
-    const step = this.steps[n];
-    const got = this.messages.get(step.message);
-    if (got) return got.sent;
-    const ends = (step.sent || []).map((sent) => this.messages.get(sent.id).end).filter((end) => end !== null);
-    return ends.length ? Math.min(...ends) : null;
-  }
-
-  /** For every step whether it is in the causal past or future of step n: one sweep back and one forth. */
-  cone(n) {
-    const marks = new Uint8Array(this.length);
-    const until = new Int32Array(this.nodes).fill(-1);
-    const since = new Int32Array(this.nodes).fill(this.length);
-    marks[n] = SELF;
-    this.#sweepBack(n, marks, until);
-    this.#sweepForth(n, marks, since);
-    return marks;
-  }
-
-  #sweepBack(n, marks, until) {
-    for (let i = n; i >= 0; i--) {
-      const step = this.steps[i];
-      const inside = i === n || (Number.isInteger(step.site) && i <= until[step.site]);
-      if (!inside) continue;
-      marks[i] |= PAST;
-      if (Number.isInteger(step.site)) until[step.site] = Math.max(until[step.site], i - 1);
-      const message = step.what === "deliver" ? this.messages.get(step.message) : null;
-      if (message) until[this.steps[message.sent].site] = Math.max(until[this.steps[message.sent].site], message.sent);
-    }
-  }
-
-  #sweepForth(n, marks, since) {
-    for (let i = n; i < this.length; i++) {
-      const step = this.steps[i];
-      const inside = i === n || (Number.isInteger(step.site) && i >= since[step.site]);
-      if (!inside) continue;
-      marks[i] |= FUTURE;
-      if (Number.isInteger(step.site)) since[step.site] = Math.min(since[step.site], i + 1);
-      for (const sent of step.sent || []) {
-        const { end, lost, to } = this.messages.get(sent.id);
-        if (end !== null && !lost) since[to] = Math.min(since[to], end);
-      }
-    }
-  }
-}
-
-function emptyFrame(nodes) {
-  const each = (value) => new Array(nodes).fill(value);
-  return { fields: each({}), phase: each("idle"), up: each("up"), why: each(null), timers: each({}) };
-}
-
-function copyFrame(frame) {
-  return Object.fromEntries(Object.entries(frame).map(([name, values]) => [name, values.slice()]));
-}
-
-const HEALTH = { crash: "down", restart: "up", pause: "paused", resume: "up" };
-
-function applyStep(frame, step) {
-  for (const [site, fields] of Object.entries(step.states || {})) frame.fields[site] = fields;
-  for (const [site, why] of Object.entries(step.why || {})) frame.why[site] = why;
-  const site = step.site;
-  if (!Number.isInteger(site)) return;
-  if (step.changed) frame.fields[site] = { ...frame.fields[site], ...step.changed };
-  if (step.what in HEALTH) frame.up[site] = HEALTH[step.what];
-  frame.phase[site] = step.phase || phaseAfter(step, frame.phase[site]);
-  if (step.timers) {
-    const running = { ...frame.timers[site], ...step.timers.set };
-    for (const name of step.timers.off || []) delete running[name];
-    frame.timers[site] = running;
-  }
-  if (step.what === "timeout" && !(step.timers && step.timers.set && step.timer in step.timers.set)) {
-    const { [step.timer]: _, ...left } = frame.timers[site];
-    frame.timers[site] = left;
-  }
-}
-
-function phaseAfter(step, before) {
-  if (step.enter) return "inside";
-  if (step.exit || step.what === "release") return "idle";
-  return step.what === "request" ? "waiting" : before;
-}
-
 // The page of watch: reads the trace that it carries, or asks the server for one, and puts the views together.
 //
 // Data: `window.SOLOIST` is {head, steps} or {gzip: "…base64 of the same as JSON…"}; where it is missing, the page
@@ -2764,6 +2874,7 @@ class Page {
     this.keys.leave();
     history.replaceState(null, "", "#");
     window.soloistPage = new Page(root, data);
+    window.soloistPage.game?.actions.focus({ preventScroll: true }); // the button that was pressed is gone
   }
 
   get searchBox() {
@@ -2795,10 +2906,11 @@ class Page {
     this.showMotion();
     return el("header", {},
       el("div", { class: "titles" }, ...runs.map((run, r) => el("div", {}, el("h1", {}, titleOf(run)), this.abouts[r]))),
-      ...runs.map((run) => (run.head.finding ? el("p", { class: "finding", role: "note" }, el("b", {}, run.head.finding.property), ` ${run.head.finding.text}`) : null)),
-      ...runs.flatMap((run) => (run.head.notes || []).map((note) => el("p", { class: "note" }, note))),
       el("div", { class: "tools" }, this.reopen, this.motionButton,
-        el("button", { id: "help", "aria-label": "Help: the keys", title: "Keys (?)", onclick: () => this.keys.help.showModal() }, "?")));
+        el("button", { id: "help", "aria-label": "Help: the keys", title: "Keys (?)", onclick: () => this.keys.help.showModal() }, "?")),
+      el("div", { class: "story" },
+        ...runs.map((run) => (run.head.finding ? el("p", { class: "finding", role: "note" }, el("b", {}, run.head.finding.property), ` ${run.head.finding.text}`) : null)),
+        ...runs.flatMap((run) => (run.head.notes || []).map((note) => el("p", { class: "note" }, note)))));
   }
 
   panel(name, content, extra = null) {
@@ -2821,13 +2933,16 @@ class Page {
   }
 
   fit() {
-    this.scores.forEach((score) => score.fit());
+    this.scores.forEach((score) => score.showAll());
     this.player.touch();
   }
 
   togglePanel(name) {
     const closed = this.closed.includes(name) ? this.closed.filter((each) => each !== name) : [...this.closed, name];
+    const there = this.panels[name].contains(document.activeElement) || this.reopen.contains(document.activeElement);
     this.closePanels(closed);
+    const button = closed.includes(name) ? this.reopen.querySelector(`[data-panel=${name}]`) : this.panels[name].querySelector(".close");
+    if (there) button.focus();
     this.player.touch();
   }
 
@@ -2835,7 +2950,7 @@ class Page {
     this.closed = this.panelNames.filter((name) => names.includes(name));
     for (const name of this.panelNames) this.panels[name].hidden = this.closed.includes(name);
     this.desk.dataset.closed = this.closed.join(" ");
-    fill(this.reopen, ...this.closed.map((name) => el("button", { class: "small", "aria-label": `Open ${PANELS[name].toLowerCase()}`, onclick: () => this.togglePanel(name) }, `+ ${PANELS[name]}`)));
+    fill(this.reopen, ...this.closed.map((name) => el("button", { class: "small", "data-panel": name, "aria-label": `Open ${PANELS[name].toLowerCase()}`, onclick: () => this.togglePanel(name) }, `+ ${PANELS[name]}`)));
   }
 
   toggleMotion() {
@@ -2874,10 +2989,10 @@ const count = (number, one, many) => `${number} ${number === 1 ? one : many}`;
 
 function about(run) {
   const { head } = run;
-  const options = Object.entries(head.options || {}).map(([name, value]) => `${name} ${value}`);
-  return [`${head.nodes} sites`, head.k > 1 && `K = ${head.k}`, ...options, head.channels === "fifo" ? "FIFO links" : "unordered links",
+  const options = Object.entries(head.options || {}).filter(([, value]) => value !== "").map(([name, value]) => `${name} ${value}`);
+  return [count(head.nodes, "site", "sites"), head.k > 1 && `K = ${head.k}`, ...options, head.channels === "fifo" ? "FIFO links" : "unordered links",
     head.lock && `lock ${head.lock}`, head.origin, head.seed !== null && head.seed !== undefined && `seed ${head.seed}`,
-    `${run.length} steps`, count(run.messages.size, "message", "messages"), count(run.entries.length, "entry", "entries")].filter(Boolean).join(" · ");
+    count(run.length, "step", "steps"), count(run.messages.size, "message", "messages"), count(run.entries.length, "entry", "entries")].filter(Boolean).join(" · ");
 }
 
 /** What the page was given: embedded, embedded and packed, or from the server. */
@@ -2885,6 +3000,7 @@ async function load() {
   const carried = window.SOLOIST;
   if (carried && carried.gzip) return unpack(carried.gzip);
   if (carried) return carried;
+  if (location.protocol === "file:") throw new TraceError("this file carries no run: it is cut off or damaged");
   const data = await askRun();
   const shared = new URLSearchParams(location.hash.slice(1)).get("play");
   return shared && data.play && data.play.fragment !== shared ? callServer("new", { shared }) : data;
@@ -2899,10 +3015,14 @@ async function askRun() {
 
 async function unpack(base64) {
   if (typeof DecompressionStream === "undefined") {
-    throw new TraceError("this browser cannot unpack the run; write the file again with --plain");
+    throw new TraceError("this browser is too old to unpack the run; those since May 2023 can");
   }
-  const bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  try {
+    const bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
+    return await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  } catch (error) {
+    throw new TraceError(`what this file carries is damaged (${error.message})`);
+  }
 }
 
 /** An error is shown in the page, above whatever still works. */

@@ -50,6 +50,15 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
+def blank(browser: Any) -> Iterator[Any]:
+    """A page of which nothing is asserted but what the test does."""
+    context = browser.new_context(reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE * 1000)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
 def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
     """Opens a trace as a file, with the network off. At the end nothing must have gone wrong in any of the pages."""
     contexts, wrong = [], []

@@ -93,6 +93,16 @@ def sees(page: Any, panel: str, *words: str) -> None:
     )
 
 
+def assert_it_changes_what_differs(page: Any) -> None:
+    """What one has selected, scrolled to or focused on stays while the figures change."""
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('#board .holders td'))")
+    up = page.locator("#board .members td").nth(5).inner_text()
+    page.wait_for_function(
+        "(up) => document.querySelectorAll('#board .members td')[5].textContent !== up", arg=up
+    )
+    assert page.evaluate("getSelection().toString()").strip() == "orders"
+
+
 def test_it_follows_a_cluster_through_a_kill_the_recovery_and_a_join(page: Any) -> None:
     with ports("d") as own, cluster("a", "b", "c", more=MORE) as found:
         config = str(found.directory / "cluster.toml")
@@ -104,6 +114,7 @@ def test_it_follows_a_cluster_through_a_kill_the_recovery_and_a_join(page: Any) 
             sees(page, "holders", "orders", "c", "nightly")
             waiting = found.start("run", "orders", "--name", "a", "--", "sleep", "1000")
             sees(page, "waiters", "orders", "a")
+            assert_it_changes_what_differs(page)
             epoch = int(page.locator("[data-fact=epoch]").inner_text())
             found.daemons["c"].kill()
             sees(page, "happened", "c is no member any more")

@@ -80,14 +80,13 @@ def installed_module(path: str) -> Path | None:
     return found if root and found.exists() else None
 
 
-def test_mermaid_draws_every_message(browser: Any, traces: list[Trace]) -> None:
+def test_mermaid_draws_every_message(blank: Any, traces: list[Trace]) -> None:
     script = installed_module("mermaid/dist/mermaid.min.js")
     if script is None:
         pytest.skip("NOT RUN: needs Mermaid (npm install -g mermaid)")
-    page = browser.new_page()
-    page.add_script_tag(path=script)
+    blank.add_script_tag(path=script)
     for trace in some(traces):
-        shown = page.evaluate(
+        shown = blank.evaluate(
             """async (text) => {
               const { svg } = await mermaid.render('drawn', text);
               const picture = new DOMParser().parseFromString(svg, 'image/svg+xml');
@@ -106,7 +105,6 @@ def test_mermaid_draws_every_message(browser: Any, traces: list[Trace]) -> None:
         for step in trace.steps:
             if step.what == "note":
                 assert squeezed(step.text or "") in map(squeezed, shown["notes"])
-    page.close()
 
 
 def test_plantuml_draws_every_message(traces: list[Trace]) -> None:
@@ -129,12 +127,11 @@ def test_plantuml_draws_every_message(traces: list[Trace]) -> None:
             assert shown.count(body) >= bodies(trace).count(body), (trace.head.algorithm, body)
 
 
-def test_shiviz_finds_every_event_and_every_message(browser: Any, traces: list[Trace]) -> None:
+def test_shiviz_finds_every_event_and_every_message(blank: Any, traces: list[Trace]) -> None:
     """By the expression that we tell people to paste, in the regular expressions of a browser, and by the rules of its graph: each host
     counts from 1 by one, and of others it knows only what they have done."""
-    page = browser.new_page()
     for trace in traces:
-        events = page.evaluate(
+        events = blank.evaluate(
             "([log, expression]) => [...log.trim().matchAll(new RegExp(expression, 'gm'))].map(({groups}) => [groups.event, groups.host, JSON.parse(groups.clock)])",
             [export(trace, "shiviz"), SHIVIZ],
         )
@@ -143,7 +140,6 @@ def test_shiviz_finds_every_event_and_every_message(browser: Any, traces: list[T
         assert len(arrows(events)) == len(
             {(m.sent, m.received) for m in trace.messages().values() if adds(trace, events, m)}
         )
-    page.close()
 
 
 Event = tuple[str, str, dict[str, int]]

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from soloist.watch import Trace
+from soloist.watch import Trace, of_script
+from soloist.watch.examples import find_example
 from tests.watch.conftest import SETTLED, Open, golden, simulated
 
 PATHS = "all => all.map(path => [path.textContent, path.getAttribute('d')])"
@@ -378,8 +379,6 @@ def test_text_that_looks_like_markup_stays_text(opened: Open, turning: Trace, pa
 
 
 def test_faults_are_shown(opened: Open) -> None:
-    from soloist.watch import of_script
-
     trace = of_script(
         [
             "start ricart-agrawala nodes=3",
@@ -426,6 +425,80 @@ def test_two_inside_are_alarming(opened: Open) -> None:
     assert page.locator(".site.bad").count() == 2
     assert "fence 9007199254740993" in page.locator("#sentence").inner_text()
     assert page.locator(".finding").inner_text() == "exclusion two are inside"
+
+
+def test_who_has_crashed_inside_is_not_one_too_many(opened: Open) -> None:
+    steps = [
+        {"n": 0, "site": 0, "what": "begin", "states": {"0": {}, "1": {}}},
+        {"n": 1, "site": 0, "what": "request", "enter": True, "phase": "inside"},
+        {"n": 2, "site": 0, "what": "crash", "phase": "inside"},
+        {"n": 3, "site": 1, "what": "request", "enter": True, "phase": "inside"},
+        {"n": 4, "site": 0, "what": "restart", "phase": "inside"},
+    ]
+    page = opened(msgspec.convert({"head": {"algorithm": "x", "nodes": 2}, "steps": steps}, Trace))
+    assert page.evaluate("soloistPage.player.run.tooMany") == [4]
+    go(page, 3)
+    assert page.locator(".site.bad").count() == 0
+    go(page, 4)
+    assert page.locator(".site.bad").count() == 2
+
+
+def test_a_note_is_about_all_sites(opened: Open, fig_3: Trace) -> None:
+    trace = find_example("lodha-kshemkalyani", "fig3").trace()
+    note = next(step for step in trace.steps if step.what == "note")
+    page = opened(trace)
+    go(page, note.n)
+    assert page.locator("#sentence").inner_text() == f"Step {note.n}. {note.text}"
+    assert page.locator(".site.acting, tr.acting").count() == 0
+    heights = page.evaluate("soloistPage.scores[0].marks.map(({n, y}) => [n, y])")
+    lanes = page.evaluate("[0, 1, 2].map((site) => soloistPage.scores[0].y(site))")
+    assert {n for n, y in heights if y < min(lanes)} == {
+        step.n for step in trace.steps if step.what == "note"
+    }
+
+
+SPAN = """() => { const [score] = soloistPage.scores, {player} = soloistPage;
+  return score.x(player.run.place(player.run.length - 1, player.axis)) - score.x(player.run.place(0, player.axis)) }"""
+
+
+def test_time_has_a_scale_of_its_own(opened: Open) -> None:
+    """A run that takes milliseconds is no heap at the left."""
+    page = opened(of_script(["start lamport nodes=3", "acquire 1", "settle"]))
+    assert page.evaluate(SPAN) > 300
+    quick = simulated("lamport", nodes=3, entries=3)
+    for step in quick.steps:
+        step.t = (step.t or 0) / 1000
+    page = opened(quick)
+    page.keyboard.press("t")
+    page.evaluate(SETTLED)
+    assert page.evaluate(SPAN) > 300
+
+
+def test_the_lane_of_the_step_is_in_view(opened: Open) -> None:
+    trace = simulated("naimi-trehel", nodes=40)
+    page = opened(trace)
+    for step in trace.steps[:60]:
+        go(page, step.n)
+        top, y, bottom = page.evaluate(
+            "site => [22, soloistPage.scores[0].y(site), soloistPage.scores[0].height]", step.site
+        )
+        assert top < y < bottom
+
+
+def test_who_walks_by_keys_is_not_thrown_out_of_a_list(opened: Open, turning: Trace) -> None:
+    """What is on its way is listed anew at each step; and a panel that closes leaves the button that opens it."""
+    page = opened(turning)
+    busy = max(turning.steps, key=lambda step: len(step.sent)).n
+    go(page, busy)
+    page.locator("#panel-inspector .flying button").first.focus()
+    page.keyboard.press("Enter")
+    page.evaluate(SETTLED)
+    assert page.evaluate("document.activeElement.closest('.flying') !== null")
+    page.get_by_role("button", name="Close source").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Open source"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Close source"
 
 
 def test_everything_has_a_name_for_those_who_do_not_see_it(opened: Open, turning: Trace) -> None:

@@ -64,8 +64,7 @@ def test_motion_is_only_for_those_who_want_it(opened: Open) -> None:
     still.keyboard.press("ArrowRight")
     assert still.evaluate("soloistPage.player.position") == 1
     moving = opened(trace, reduced_motion="no-preference")
-    moving.evaluate("soloistPage.player.go(1)")
-    assert moving.evaluate("soloistPage.player.glide !== null")
+    assert moving.evaluate("(soloistPage.player.go(1), soloistPage.player.glide !== null)")
     moving.wait_for_function("() => soloistPage.player.position === 1")
     moving.locator("#motion").click()
     moving.evaluate("soloistPage.player.go(2)")
@@ -98,34 +97,57 @@ BEGIN = {"n": 0, "site": 0, "what": "begin"}
         ({"head": HEAD, "steps": [BEGIN, {"n": 1, "site": 1, "what": "deliver", "message": 7}]}, "message 7, which nobody has sent"),
         ({"head": HEAD, "steps": [{}]}, "does not say what happened"),
         (["not", "an", "object"], "no trace of Soloist"),
-        ({"gzip": "bm90IGd6aXA="}, "went wrong"),
+        ({"gzip": "bm90IGd6aXA="}, "what this file carries is damaged"),
+        ({"gzip": "H4sI%%%"}, "what this file carries is damaged"),
+        ({"head": HEAD, "steps": [{**BEGIN, "sent": 5}]}, "went wrong"),
+        ({"head": {**HEAD, "nodes": 10**9}, "steps": [BEGIN]}, "this page shows 10000 at most"),
+        ({"head": {**HEAD, "stage": {"layout": "tree", "edges": [[0, 9]]}}, "steps": [BEGIN]}, "went wrong"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_shown_is_said(browser: Any, tmp_path: Path, data: Any, words: str) -> None:
+def test_what_cannot_be_shown_is_said(blank: Any, tmp_path: Path, data: Any, words: str) -> None:
     text = html(golden("naimi-trehel"))
     begin = text.index("window.SOLOIST = ")
     path = tmp_path / "broken.html"
     path.write_text(
         text[:begin] + f"window.SOLOIST = {json.dumps(data)};" + text[text.index("</script>", begin) :]
     )
-    page = browser.new_page()
-    page.goto(f"file://{path}")
-    page.wait_for_selector("#error:not([hidden])")
-    assert words in page.locator("#error").inner_text()
-    page.close()
+    blank.goto(f"file://{path}")
+    blank.wait_for_selector("#error:not([hidden])")
+    assert words in blank.locator("#error").inner_text()
 
 
-def test_an_error_later_is_shown_above_what_still_works(browser: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", ["the run", "the run, in shared pages", "the code"])
+def test_a_file_that_is_cut_off_is_no_blank_page(blank: Any, tmp_path: Path, part: str) -> None:
+    shared = part.endswith("pages")
+    for name, code in shared_files().items() if shared else ():
+        (tmp_path / name).write_text(code)
+    text = html(golden("naimi-trehel"), shared=shared)
+    path = tmp_path / "cut.html"
+    if part == "the code":  # also where the script of shared pages is missing
+        path.write_text(text[: text.index("<script>\n(() =>") + 5000])
+    else:
+        begin = text.index("window.SOLOIST = ") + 200
+        path.write_text(text[:begin] + "\n" + text[begin + 1 :])
+    blank.goto(f"file://{path}")
+    if part == "the code":
+        blank.wait_for_function(
+            "() => getComputedStyle(document.querySelector('.late')).visibility === 'visible'"
+        )
+        assert "the file is cut off or damaged" in blank.locator(".loading").inner_text()
+    else:
+        blank.wait_for_selector("#error:not([hidden])")
+        assert "it is cut off or damaged" in blank.locator("#error").inner_text()
+
+
+def test_an_error_later_is_shown_above_what_still_works(blank: Any, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text(html(golden("naimi-trehel")))
-    page = browser.new_page()
-    page.goto(f"file://{path}")
-    page.wait_for_function("() => window.soloistPage")
-    page.evaluate("setTimeout(() => { throw new Error('the sky fell') })")
-    page.wait_for_selector("#error:not([hidden])")
-    assert "the sky fell" in page.locator("#error").inner_text()
-    assert page.locator("h1").inner_text() == "Naimi-Trehel"
-    page.close()
+    blank.goto(f"file://{path}")
+    blank.wait_for_function("() => window.soloistPage")
+    blank.evaluate("setTimeout(() => { throw new Error('the sky fell') })")
+    blank.wait_for_selector("#error:not([hidden])")
+    assert "the sky fell" in blank.locator("#error").inner_text()
+    assert blank.locator("h1").inner_text() == "Naimi-Trehel"
 
 
 def test_pages_may_share_what_is_the_same_in_all(opened: Open, tmp_path: Path) -> None:
@@ -182,6 +204,7 @@ class Fake:
             "properties": lights,
             "puzzle": puzzle,
             "puzzles": [puzzle],
+            "before": 0,
         }
 
     def answer(self, name: str, body: Any) -> tuple[int, str]:

@@ -44,6 +44,16 @@ def test_an_action_at_an_earlier_step_is_a_branch() -> None:
     assert {each.id for each in game.play(0, 0)["actions"]} >= {"acquire 0", "crash 2", "pause 1"}
 
 
+def test_one_goes_back_by_actions_not_by_steps() -> None:
+    game = Game.new(
+        {"algorithm": "suzuki-kasami", "nodes": 3, "steps": ["acquire 1", "crash 2", "deliver 1>0"]}
+    )
+    assert [step.what for step in game.run()["steps"]] == ["begin", "request", "crash", "lose", "deliver"]
+    assert [game.play(0, at)["before"] for at in (4, 3, 1, 0)] == [3, 1, 0, 0]
+    given = Game.of(simulated("lamport", nodes=3, entries=2))
+    assert [given.play(0, at)["before"] for at in (5, 1, 0)] == [4, 0, 0]
+
+
 def test_all_that_is_offered_can_be_done() -> None:
     game = Game.new({"algorithm": "lamport", "nodes": 3, "chance": 12, "seed": 5})
     for action in game.play(0, end(game))["actions"]:

@@ -296,6 +296,7 @@ def test_two_browsers_play_at_one_table(page: Any, browser: Any) -> None:
     with served("--open", fragment(Setup("suzuki-kasami", 3))) as started:
         opened(page, started.address)
         second = browser.new_context(reduced_motion="reduce")
+        second.set_default_timeout(PATIENCE * 1000)
         other = second.new_page()
         opened(other, started.address)
         other.locator("[data-action='acquire 1']").click()
@@ -425,17 +426,106 @@ def test_whatever_may_go_wrong_has_its_button(page: Any) -> None:
             ("crash 2", "crash"),
             ("restart 2", "restart"),
             ("deliver 1>0", "deliver"),
+            ("deliver 0>1 Privilege", "deliver"),
+            ("release 1", "release"),
         ):
             press(page, action, what)
-        assert page.locator("#panel-stage .flight").count() == 2, "the copy, and the token that was sent"
+        page.evaluate(SETTLED)
+        assert page.locator("#panel-stage .flight").count() == 1, "the copy"
+
+
+def tabs(page: Any) -> list[str]:
+    found: list[str] = page.locator(".game .tabs button").all_inner_texts()
+    return found
+
+
+def test_a_crash_that_loses_mail_is_one_action(page: Any) -> None:
+    """And whatever is sent to who has crashed is lost at once: the run goes on, and going back takes all of it back."""
+    with served("--open", fragment(Setup("suzuki-kasami", 4, steps=("acquire 1",)))) as started:
+        opened(page, started.address)
+        page.get_by_text("What may go wrong").click()
+        page.locator("[data-action='crash 2']").click()
+        page.wait_for_function("() => document.getElementById('where').textContent === '3 / 3'")
+        page.locator("[data-action='acquire 3']").click()
+        page.wait_for_function("() => document.getElementById('where').textContent === '5 / 5'")
+        page.locator("[data-action^='deliver 1>0']").click()
+        page.wait_for_function(
+            "() => soloistPage.player.runs[0].steps.some((step) => step.what === 'deliver')"
+        )
+        assert tabs(page) == ["run 1"]
+        happened = what_happened(page)
+        assert happened[:6] == ["begin", "request", "crash", "lose", "request", "lose"]
+        at = lambda: page.evaluate("soloistPage.player.at(0)")  # noqa: E731
+        before = [at()]
+        while before[-1] > 1:
+            page.wait_for_function("() => soloistPage.game.at === soloistPage.game.shownAt")
+            page.locator("#undo").click()
+            page.wait_for_function("(n) => soloistPage.player.at(0) < n", arg=before[-1])
+            before.append(at())
+        assert before[-3:] == [5, 3, 1], "not the crash without what it loses"
+        assert page.locator(".actions details").get_attribute("open") is not None, (
+            "what was opened stays open"
+        )
+
+
+def test_it_is_played_by_keys_alone(page: Any) -> None:
+    with served("--open", fragment(Setup("suzuki-kasami", 3, steps=("acquire 1",)))) as started:
+        opened(page, started.address)
+        page.locator("[data-action^='deliver 1>0']").focus()
+        for length in (3, 4, 5):
+            page.keyboard.press("Enter")
+            page.wait_for_function("(length) => soloistPage.player.runs[0].length >= length", arg=length)
+            page.evaluate(SETTLED)
+            assert page.evaluate("document.activeElement.matches('.actions button')")
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_function("() => soloistPage.game.at === soloistPage.game.shownAt")
+        page.evaluate(SETTLED)
+        assert page.evaluate("document.activeElement.matches('.actions button')")
+        page.get_by_text("Another run").click()
+        page.get_by_role("button", name="Begin").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => soloistPage.player.runs[0].length === 1")
+        page.evaluate(SETTLED)
+        assert page.evaluate("document.activeElement.matches('.actions button')")
+
+
+def test_what_was_searched_for_is_found_in_steps_that_come(page: Any) -> None:
+    with served("--open", fragment(Setup("suzuki-kasami", 3))) as started:
+        opened(page, started.address)
+        page.locator("#search").fill("request")
+        page.wait_for_function("() => document.querySelector('.count').textContent === '0 found'")
+        press(page, "acquire 1", "request")
+        page.wait_for_function("() => document.querySelector('.count').textContent === '1 found'")
+
+
+def test_all_of_a_short_run_is_in_view_while_it_grows(page: Any) -> None:
+    with served("--open", fragment(Setup("lamport", 3, steps=("acquire 1",)))) as started:
+        opened(page, started.address)
+        page.locator("#chance").click()
+        page.wait_for_function("() => soloistPage.player.runs[0].length >= 12")
+        page.evaluate(SETTLED)
+        first, last, width = page.evaluate(
+            "(([score]) => [score.x(0), score.x(score.run.length - 1), score.width])(soloistPage.scores)"
+        )
+        assert 0 < first < last <= width
+
+
+def test_what_is_shared_ends_where_one_is(page: Any) -> None:
+    """Also at a step of which nothing has been asked yet."""
+    with served("--open", fragment(Setup("suzuki-kasami", 3, steps=("acquire 1", "acquire 2")))) as started:
+        opened(page, started.address)
+        page.evaluate("soloistPage.game.undo(), soloistPage.game.share()")
+        page.wait_for_selector("text=This run until step 1")
+        command = page.get_by_label("This run as a command").input_value()
+    assert unpacked(command.removeprefix("soloist watch --open ")).steps == ("acquire 1",)
 
 
 def test_messages_on_the_stage_are_delivered_and_dropped_by_a_click(page: Any) -> None:
     with served("--open", fragment(Setup("suzuki-kasami", 3, steps=("acquire 1",)))) as started:
         opened(page, started.address)
         page.locator("#panel-stage .flight path").first.click(modifiers=["Shift"])
-        page.wait_for_function("() => soloistPage.player.runs[0].steps.at(-1).what === 'lose'")
-        page.locator("#panel-stage .flight path").first.click()
+        page.wait_for_function("() => document.querySelectorAll('#panel-stage .flight').length === 1")
+        page.locator("#panel-stage .flight path").click()
         page.wait_for_function("() => soloistPage.player.runs[0].steps.at(-1).what === 'deliver'")
         assert what_happened(page) == ["begin", "request", "lose", "deliver"]
 
@@ -454,6 +544,10 @@ def test_it_runs_by_itself_and_what_is_saved_is_a_trace(page: Any, tmp_path: Pat
     trace = read(tmp_path / "naimi-trehel.jsonl")
     assert len(trace.steps) == length
     assert validate(trace) is None
+    with served(str(tmp_path / "naimi-trehel.jsonl")) as again:
+        opened(page, again.address)
+        assert page.evaluate("soloistPage.player.runs[0].length") == length
+        assert page.locator("#panel-game").count() == 1
 
 
 def test_a_bad_run_is_found_and_one_comes_back_from_it(page: Any) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from typing import Any
 from xml.etree import ElementTree
 
@@ -80,6 +82,26 @@ def test_names_cannot_break_the_picture() -> None:
 def test_a_notebook_shows_the_picture(trace: Trace) -> None:
     assert trace._repr_svg_() == svg(trace)
     assert trace._repr_svg_() in trace._repr_html_()
+
+
+RUN_NOTEBOOK = """
+import nbformat
+from nbclient import NotebookClient
+cells = ["from soloist.watch import of_script; of_script(['start central nodes=2', 'acquire 1'])",
+         "from soloist.sim import Experiment, simulate; simulate(Experiment('central', nodes=2, entries=5))",
+         "from soloist.algorithms import find; from soloist.check import check; check(find('central'), nodes=2, rounds=1)"]
+book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+NotebookClient(book, timeout=120).execute()
+for cell in book.cells:
+    print(*sorted(cell.outputs[0].data))
+    assert cell.outputs[0].data["text/html"].startswith("<")
+"""
+
+
+def test_runs_and_results_show_themselves_in_a_real_kernel() -> None:
+    done = subprocess.run([sys.executable, "-c", RUN_NOTEBOOK], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["image/svg+xml text/html text/plain", *["text/html text/plain"] * 2]
 
 
 def test_clocks_tell_what_was_before(trace: Trace) -> None:

@@ -41,6 +41,11 @@ class Branch:
         self.marks.append(len(self.session.steps))
 
     @property
+    def before(self) -> int:
+        """The step at which the command before the last one had ended: one may take several steps."""
+        return self.marks[-2] - 1 if len(self.marks) > 1 else 0
+
+    @property
     def trace(self) -> Trace:
         return self.given or self.session.trace()  # type: ignore[union-attr]
 
@@ -153,6 +158,7 @@ class Game:
         answer: Answer = {
             "branch": branch,
             "branches": [{"id": i, "title": each.title} for i, each in enumerate(self.branches)],
+            "before": max(0, at - 1) if self._branch(branch).given else here.before,
             "actions": possible(here.session, self._actions(here)),
             "properties": judged,
             "fragment": fragment(self._kept(here)),

@@ -19,6 +19,7 @@ from soloist.sim.script import Script
 from soloist.sim.system import Flight, System
 from soloist.watch.recording import Recording
 from soloist.watch.trace import Trace, Verdict
+from soloist.watch.words import plainly, waiting
 
 MOST_STEPS = 20_000
 """Steps of a simulation, as it counts them: what is sent and who enters are steps of their own there."""
@@ -110,10 +111,12 @@ def of_report(report: Report, card: Card, printed: bool = False) -> Trace:
     """The run that a check shows."""
     if not report.trace:
         raise UsageError(f"the check of {report.algorithm} has no run to show: nothing is wrong with it")
-    finding = Verdict(report.property, report.reason) if report.property else None
     notes = [] if report.loop is None else [f"From step {report.loop + 1} of the run on it repeats itself."]
     origin = "counterexample"
-    return of_script(report.script.splitlines(), card, origin=origin, finding=finding, notes=notes, printed=printed)  # fmt: skip
+    trace = of_script(report.script.splitlines(), card, origin=origin, notes=notes, printed=printed)
+    if report.property:
+        trace.head.finding = Verdict(report.property, plainly(report.reason, waiting(trace)))
+    return trace
 
 
 def of_simulation(experiment: Experiment, most: int = MOST_STEPS) -> Trace:

@@ -24,6 +24,7 @@ from soloist.check.setting import Setting
 from soloist.core import INSIDE, UsageError
 from soloist.views.prefix import Flight, Prefix
 from soloist.watch.runs import RecordedScript
+from soloist.watch.words import plainly
 
 JUDGED = frozenset(each.name for each in (Exclusion, Error, Deadlock, Livelock))
 """What may be judged from the middle of a run; the order of entries hangs on its past."""
@@ -98,12 +99,13 @@ def _told(report: Report, judged: frozenset[str], rounds: Sequence[int], going_o
     if report.verdict == VIOLATED:
         commands = (*going_on, *(step.command for step in report.trace))
         steps = f"in {len(commands)} more step{'' if len(commands) == 1 else 's'}"
-        text = f"It can go wrong {steps}: {report.property}. {report.reason}"
+        why = plainly(report.reason, {})
+        text = f"It can go wrong {steps}: {report.property}. {why[:1].upper()}{why[1:]}."
         if report.loop is not None:
             text += " From there on it repeats itself."
         return Found(True, text, report.property, commands)
     if report.verdict == HOLDS:
         text = f"Still safe: nothing bad follows from here in any of {report.states} states ({asked}; judged: {names})."
     else:
-        text = f"Nothing bad was found in {report.states} states, which proves nothing: {report.reason} ({asked}; judged: {names})."
+        text = f"Not known: {report.reason} ({asked}; judged: {names})."
     return Found(False, text)

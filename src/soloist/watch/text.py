@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from soloist.watch.lanes import Lanes
 from soloist.watch.trace import Trace
-from soloist.watch.words import sentence, title
+from soloist.watch.words import sentence, title, waiting
 
 WIDTH = 80
 MOST_LANES = 16
@@ -58,14 +58,10 @@ def _sign(lanes: Lanes, site: int, acts: bool) -> str:
 
 
 def _those_who_wait(trace: Trace, width: int) -> Iterator[str]:
-    why: dict[str, str | None] = {}
-    for step in trace.steps:
-        why.update(step.why)
-    waiting = [f"{trace.name(int(site))} {reason}" for site, reason in sorted(why.items()) if reason]
-    if waiting:
+    if why := waiting(trace):
         yield ""
         yield "At the end:"
-        for line in waiting:
+        for line in (f"{trace.name(site)} {reason}" for site, reason in why.items()):
             yield from (f"  {part}" for part in _wrapped(line, width - 2))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from soloist.watch.trace import Message, Step, Trace, shown
@@ -12,6 +13,8 @@ FAULTS = {
     "pause": "is paused",
     "resume": "goes on",
 }
+WAITS = re.compile(r"site (\d+) waits with .*?(?=; |\. |$)")
+"""As the checker says it: with all variables."""
 
 
 def sentence(trace: Trace, step: Step, messages: Mapping[int, Message], brief: bool = False) -> str:
@@ -64,6 +67,26 @@ def details(trace: Trace, step: Step, messages: Mapping[int, Message]) -> str:
     if step.text and step.what not in ("cut", "heal", "note"):
         lines.append(step.text)
     return "\n".join(lines)
+
+
+def waiting(trace: Trace) -> dict[int, str]:
+    """Who waits for what at the end."""
+    why: dict[str, str | None] = {}
+    for step in trace.steps:
+        why.update(step.why)
+    return {
+        int(site): reason for site, reason in sorted(why.items(), key=lambda each: int(each[0])) if reason
+    }
+
+
+def plainly(reason: str, why: Mapping[int, str]) -> str:
+    """What the checker says, with what those who wait wait for in the place of their variables."""
+
+    def told(match: re.Match[str]) -> str:
+        known = why.get(int(match[1]), "waits")
+        return f"site {match[1]} {'waits' if known.startswith('waits with') else known}"
+
+    return WAITS.sub(told, reason)
 
 
 def title(trace: Trace) -> str:

@@ -1,7 +1,7 @@
 // The dashboard of a cluster: what its daemons say, as a stream from the server (api/stream, server-sent events). It only
 // looks. Each event is the whole report; see `report` in soloist/watch/dashboard.py.
 
-import { el, fill } from "./dom.js";
+import { become, el, fill } from "./dom.js";
 
 const SPAN = 60;
 const LOCKS = 12;
@@ -46,13 +46,13 @@ export class Board {
     this.remember(report);
     document.title = `${report.cluster} · Soloist`;
     const panel = (name, title, ...content) => el("section", { class: `panel ${name}`, "aria-label": title }, el("h2", {}, title), ...content);
-    fill(this.root,
+    become(this.root, el("div", { id: this.root.id },
       el("header", {}, el("div", { class: "titles" }, el("div", {}, el("h1", {}, report.cluster), el("p", { class: "about" }, `${report.algorithms.join(" and ")} · asked: ${report.asked.join(", ") || "nobody answers"}`)))),
       panel("figures wide", "Now", this.figures(report)),
       report.troubles.length ? panel("trouble wide", "Trouble", el("ul", { class: "troubles" }, ...report.troubles.map((text) => el("li", {}, text)))) : null,
       panel("lately wide", `The last ${SPAN} seconds`, this.lanes(report.at)),
       panel("members", "Members", this.members(report)), panel("happened", "What has changed", this.events(report)),
-      panel("holders wide", "Holders", this.holders(report)), panel("waiters wide", "Waiters", this.waiters(report)));
+      panel("holders wide", "Holders", this.holders(report)), panel("waiters wide", "Waiters", this.waiters(report))));
   }
 
   figures({ epoch, lease, members, voters, holders, waiters, rate, waits }) {

@@ -27,6 +27,28 @@ export function fill(parent, ...children) {
   parent.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
+/** As `fill`. Whoever was on one of its buttons is on the one in that place afterwards, or on `parent` while it has none. */
+export function refill(parent, ...children) {
+  const buttons = () => [...parent.querySelectorAll("button, summary")].filter((each) => each.tagName === "SUMMARY" || !each.closest("details:not([open])"));
+  const place = parent === document.activeElement ? 0 : buttons().indexOf(document.activeElement);
+  fill(parent, ...children);
+  if (place < 0) return;
+  const left = buttons();
+  (left[Math.min(place, left.length - 1)] || parent).focus({ preventScroll: true });
+}
+
+/** Makes `old` look like `fresh` by changing only what differs: what is selected, scrolled or focused in it stays. */
+export function become(old, fresh) {
+  if (old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
+  if (old.nodeType === Node.TEXT_NODE) return setText(old, fresh.data);
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  const [mine, wanted] = [[...old.childNodes], [...fresh.childNodes]];
+  for (const child of mine.slice(wanted.length)) child.remove();
+  wanted.forEach((child, i) => (mine[i] ? become(mine[i], child) : old.append(child)));
+  return undefined;
+}
+
 export function clamp(value, least, most) {
   return Math.max(least, Math.min(most, value));
 }

@@ -3,10 +3,12 @@
 
 import { clamp } from "./dom.js";
 import { traceShape } from "./look.js";
+import { siteOf } from "./trace.js";
 
 export const GUTTER = 64;
 export const RULER = 22;
 const MOST_ARROWS = 1500;
+const MOST_TICKS = 200;
 const FAULTS = new Set(["crash", "restart", "pause", "resume", "lose", "duplicate", "cut", "heal"]);
 
 /** What a score draws; where things are in the view, `Score` knows. */
@@ -81,7 +83,10 @@ export class ScoreDrawing {
     context.textAlign = "center";
     context.lineWidth = 1;
     context.beginPath();
-    for (let place = Math.max(0, Math.ceil(this.left / every) * every); place <= right; place += every) {
+    const first = Math.max(0, Math.ceil(this.left / every));
+    for (let i = 0; i < MOST_TICKS; i++) { // counted: a large time and a small one may add up to the large one
+      const place = (first + i) * every;
+      if (place > right) break;
       const x = Math.round(this.x(place)) + 0.5;
       context.moveTo(x, RULER - 4);
       context.lineTo(x, this.height);
@@ -220,8 +225,7 @@ export class ScoreDrawing {
       const step = this.run.steps[n];
       if (this.player.hiddenSites.has(step.site)) continue;
       const x = this.x(this.run.place(n, this.axis));
-      const across = !Number.isInteger(step.site);
-      const y = across ? RULER : this.y(step.site);
+      const y = this.heightOf(step);
       context.globalAlpha = !cone || cone[n] ? 1 : 0.15;
       if (!this.dense || FAULTS.has(step.what) || (cone && cone[n])) this.drawEvent(context, step, x, y, r);
       if (bad.has(n)) this.ring(context, x, y, r + 5, this.look.bad);
@@ -229,6 +233,12 @@ export class ScoreDrawing {
       this.marks.push({ n, x, y });
     }
     context.globalAlpha = 1;
+  }
+
+  /** What is about all sites stands above them. */
+  heightOf(step) {
+    const site = siteOf(step);
+    return site === null ? RULER : this.y(site);
   }
 
   drawEvent(context, step, x, y, r) {
@@ -283,6 +293,7 @@ export class ScoreDrawing {
       for (const part of [0.5, 0.36, 0.64, 0.25, 0.75]) {
         const [x, y] = [x1 + part * (x2 - x1), y1 + part * (y2 - y1)];
         const box = [x - half, y - 7, x + half, y + 7];
+        if (box[0] < GUTTER - 6 || box[2] > this.width) continue;
         if (taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
         taken.push(box);
         context.strokeStyle = this.look.ground;
@@ -309,8 +320,7 @@ export class ScoreDrawing {
     context.fill();
     const selected = this.player.selected;
     if (selected && selected.run === this.r) {
-      const site = this.run.steps[selected.step].site;
-      this.ring(context, this.x(this.run.place(selected.step, this.axis)), Number.isInteger(site) ? this.y(site) : RULER, 9, this.look.ink);
+      this.ring(context, this.x(this.run.place(selected.step, this.axis)), this.heightOf(this.run.steps[selected.step]), 9, this.look.ink);
     }
   }
 

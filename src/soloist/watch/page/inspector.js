@@ -1,8 +1,9 @@
 // The inspector: what this step did in words, every site's variables under the paper's names with changes marked,
 // why each waiting site waits, and what is on its way.
 
-import { el, fill, setText } from "./dom.js";
+import { el, fill, refill, setText } from "./dom.js";
 import { shapePath } from "./look.js";
+import { siteOf } from "./trace.js";
 import { changed, describe, paperNames, show, showMessage } from "./words.js";
 
 const MOST_ROWS = 12;
@@ -60,7 +61,7 @@ export class Inspector {
     this.shape = shape;
     const state = run.stateAt(n);
     const before = new Map(changed(run, n).map(({ name, before: value }) => [name, value]));
-    const acting = run.steps[n].site;
+    const acting = siteOf(run.steps[n]);
     for (const [site, row] of this.cells) {
       const phase = state.up[site] === "up" ? state.phase[site] : state.up[site];
       row.element.className = `${phase}${site === acting ? " acting" : ""}${site === this.player.site ? " picked" : ""}`;
@@ -93,7 +94,7 @@ export class Inspector {
       return element;
     });
     const left = run.nodes - sites.length;
-    fill(this.table, el("table", {},
+    refill(this.table, el("table", {},
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "site"), el("th", { scope: "col" }, "is"), ...run.fields.map(heading))),
       el("tbody", {}, ...rows)),
       left ? el("p", { class: "more" }, `${left} more sites: pick one in the score or on the stage.`) : null);
@@ -120,7 +121,7 @@ export class Inspector {
     const about = (message) => player.site === null || message.from === player.site || message.to === player.site;
     const flying = run.inFlight(n).filter((message) => player.shows(message) && about(message));
     setText(this.flyingTitle, `On their way${player.site === null ? "" : `, to and from ${run.names[player.site]}`}: ${flying.length}`);
-    fill(this.flying, ...capped(flying.map((message) =>
+    refill(this.flying, ...capped(flying.map((message) =>
       el("li", {}, el("button", { class: "plain", title: `sent in step ${message.sent}`, onclick: () => player.select(player.active, message.sent) },
         el("svg", { class: "bullet", viewBox: "-7 -7 14 14", "aria-hidden": "true" }, el("path", { d: shapePath(look.shape(message.kind), 5), fill: look.colour(message.kind) })),
         `${run.names[message.from]} → ${run.names[message.to]}  ${showMessage(message)}`))), "nothing"));

@@ -50,6 +50,7 @@ export class Page {
     this.keys.leave();
     history.replaceState(null, "", "#");
     window.soloistPage = new Page(root, data);
+    window.soloistPage.game?.actions.focus({ preventScroll: true }); // the button that was pressed is gone
   }
 
   get searchBox() {
@@ -81,10 +82,11 @@ export class Page {
     this.showMotion();
     return el("header", {},
       el("div", { class: "titles" }, ...runs.map((run, r) => el("div", {}, el("h1", {}, titleOf(run)), this.abouts[r]))),
-      ...runs.map((run) => (run.head.finding ? el("p", { class: "finding", role: "note" }, el("b", {}, run.head.finding.property), ` ${run.head.finding.text}`) : null)),
-      ...runs.flatMap((run) => (run.head.notes || []).map((note) => el("p", { class: "note" }, note))),
       el("div", { class: "tools" }, this.reopen, this.motionButton,
-        el("button", { id: "help", "aria-label": "Help: the keys", title: "Keys (?)", onclick: () => this.keys.help.showModal() }, "?")));
+        el("button", { id: "help", "aria-label": "Help: the keys", title: "Keys (?)", onclick: () => this.keys.help.showModal() }, "?")),
+      el("div", { class: "story" },
+        ...runs.map((run) => (run.head.finding ? el("p", { class: "finding", role: "note" }, el("b", {}, run.head.finding.property), ` ${run.head.finding.text}`) : null)),
+        ...runs.flatMap((run) => (run.head.notes || []).map((note) => el("p", { class: "note" }, note)))));
   }
 
   panel(name, content, extra = null) {
@@ -107,13 +109,16 @@ export class Page {
   }
 
   fit() {
-    this.scores.forEach((score) => score.fit());
+    this.scores.forEach((score) => score.showAll());
     this.player.touch();
   }
 
   togglePanel(name) {
     const closed = this.closed.includes(name) ? this.closed.filter((each) => each !== name) : [...this.closed, name];
+    const there = this.panels[name].contains(document.activeElement) || this.reopen.contains(document.activeElement);
     this.closePanels(closed);
+    const button = closed.includes(name) ? this.reopen.querySelector(`[data-panel=${name}]`) : this.panels[name].querySelector(".close");
+    if (there) button.focus();
     this.player.touch();
   }
 
@@ -121,7 +126,7 @@ export class Page {
     this.closed = this.panelNames.filter((name) => names.includes(name));
     for (const name of this.panelNames) this.panels[name].hidden = this.closed.includes(name);
     this.desk.dataset.closed = this.closed.join(" ");
-    fill(this.reopen, ...this.closed.map((name) => el("button", { class: "small", "aria-label": `Open ${PANELS[name].toLowerCase()}`, onclick: () => this.togglePanel(name) }, `+ ${PANELS[name]}`)));
+    fill(this.reopen, ...this.closed.map((name) => el("button", { class: "small", "data-panel": name, "aria-label": `Open ${PANELS[name].toLowerCase()}`, onclick: () => this.togglePanel(name) }, `+ ${PANELS[name]}`)));
   }
 
   toggleMotion() {
@@ -160,10 +165,10 @@ const count = (number, one, many) => `${number} ${number === 1 ? one : many}`;
 
 function about(run) {
   const { head } = run;
-  const options = Object.entries(head.options || {}).map(([name, value]) => `${name} ${value}`);
-  return [`${head.nodes} sites`, head.k > 1 && `K = ${head.k}`, ...options, head.channels === "fifo" ? "FIFO links" : "unordered links",
+  const options = Object.entries(head.options || {}).filter(([, value]) => value !== "").map(([name, value]) => `${name} ${value}`);
+  return [count(head.nodes, "site", "sites"), head.k > 1 && `K = ${head.k}`, ...options, head.channels === "fifo" ? "FIFO links" : "unordered links",
     head.lock && `lock ${head.lock}`, head.origin, head.seed !== null && head.seed !== undefined && `seed ${head.seed}`,
-    `${run.length} steps`, count(run.messages.size, "message", "messages"), count(run.entries.length, "entry", "entries")].filter(Boolean).join(" · ");
+    count(run.length, "step", "steps"), count(run.messages.size, "message", "messages"), count(run.entries.length, "entry", "entries")].filter(Boolean).join(" · ");
 }
 
 /** What the page was given: embedded, embedded and packed, or from the server. */
@@ -171,6 +176,7 @@ async function load() {
   const carried = window.SOLOIST;
   if (carried && carried.gzip) return unpack(carried.gzip);
   if (carried) return carried;
+  if (location.protocol === "file:") throw new TraceError("this file carries no run: it is cut off or damaged");
   const data = await askRun();
   const shared = new URLSearchParams(location.hash.slice(1)).get("play");
   return shared && data.play && data.play.fragment !== shared ? callServer("new", { shared }) : data;
@@ -185,10 +191,14 @@ async function askRun() {
 
 async function unpack(base64) {
   if (typeof DecompressionStream === "undefined") {
-    throw new TraceError("this browser cannot unpack the run; write the file again with --plain");
+    throw new TraceError("this browser is too old to unpack the run; those since May 2023 can");
   }
-  const bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  try {
+    const bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
+    return await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  } catch (error) {
+    throw new TraceError(`what this file carries is damaged (${error.message})`);
+  }
 }
 
 /** An error is shown in the page, above whatever still works. */

@@ -13,15 +13,17 @@
 //   POST api/new     {algorithm, nodes, k, …}     {head, steps, play}: another run, a puzzle by {puzzle: id}, or one that
 //                                                 was shared, by {shared: the word after #play=}
 //
-//   Play      {branch, branches: [{id, title}], actions: [Action], properties: [{name, text, state}], puzzle, puzzles,
+//   Play      {branch, branches: [{id, title}], before, actions: [Action], properties: [{name, text, state}], puzzle, puzzles,
 //              algorithms: [{name, title, k}], own, setup, fragment}   own: the algorithm is in a file of the user's      state is "holds", "broken" or "open"
+//              before: the step where the action before the last one ended
 //   Action    {id, what, site, message, timer, text}    what as in a step; message is the id that it is about
 //   puzzle    {id, title, goal, best, used, solved, explanation}
 //
 // Answers with steps have `beside: {head, steps}` too where two algorithms are played. An answer that is not 2xx is one line of text, and is shown. Whoever serves the page identifies the reader by a
 // cookie of the same origin, so no call carries a token.
 
-import { el, fill } from "./dom.js";
+import { el, fill, refill } from "./dom.js";
+import { search } from "./words.js";
 
 const BOUND = 200000;
 const MISHAPS = new Set(["lose", "duplicate", "crash", "restart", "pause", "resume"]);
@@ -48,18 +50,18 @@ export class Game {
     this.shownAt = player.runs[0].length - 1;
     this.tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Branches" });
     this.lights = el("ul", { class: "lights", "aria-label": "Properties" });
-    this.actions = el("div", { class: "actions", role: "group", "aria-label": "What can happen next" });
+    this.actions = el("div", { class: "actions", role: "group", tabindex: "-1", "aria-label": "What can happen next" });
     this.said = el("p", { class: "said", role: "status" });
     this.puzzle = el("div", { class: "puzzle" });
     this.another = new Another(play, (settings) => this.begin(settings));
-    this.element = el("div", { class: "game" }, this.tabs, this.puzzle, this.lights, this.said, this.help(), this.actions, this.another.element);
+    this.element = el("div", { class: "game" }, this.tabs, this.puzzle, this.lights, this.said, this.help(), el("h3", {}, "What can happen next"), this.actions, this.another.element);
     this.keepAddress();
   }
 
   help() {
     const button = (id, text, action) => el("button", { id, onclick: action }, text);
     return el("div", { class: "helpers" },
-      button("undo", "Undo", () => this.player.goTo(0, Math.max(0, this.at - 1))), button("hint", "Hint", () => this.hint()),
+      button("undo", "Undo", () => this.undo()), button("hint", "Hint", () => this.hint()),
       button("chance", "Let it run 10 steps", () => this.chance()), button("safe", "Is it still safe from here?", () => this.search(false)),
       button("bad-run", "Find me a bad run from here", () => this.search(true)), button("share", "Share", () => this.share()), button("save", "Save", () => this.save()));
   }
@@ -76,7 +78,7 @@ export class Game {
   async ask(name, body) {
     while (this.looking && name !== "state") await this.looking;
     if (this.busy) {
-      if (name !== "state") fill(this.said, "One thing at a time: the answer to the last click is on its way.");
+      if (name !== "state") this.say("One thing at a time: the answer to the last click is on its way.");
       return null;
     }
     this.busy = true;
@@ -85,10 +87,10 @@ export class Game {
       const asked = this.call(name, body);
       if (name === "state") this.looking = asked.catch(() => null);
       const answer = await asked;
-      if (name !== "state") fill(this.said, answer.text || "");
+      if (name !== "state") this.say(answer.text);
       return answer;
     } catch (error) {
-      fill(this.said, error.message);
+      this.say(error.message);
       return null;
     } finally {
       this.busy = false;
@@ -98,9 +100,20 @@ export class Game {
     }
   }
 
+  /** Where it can be seen: the form below may have been what was used. */
+  say(text) {
+    fill(this.said, text || "");
+    if (text) this.said.scrollIntoView({ block: "nearest" });
+  }
+
+  /** One action may take several steps: a crash loses mail. */
   async act(action) {
     const answer = await this.ask("act", { ...this.body, action: action.id });
-    if (answer) this.take(answer, this.at + 1);
+    if (answer) this.take(answer, answer.steps.length - 1);
+  }
+
+  undo() {
+    this.player.goTo(0, this.at === this.shownAt ? this.play.before : Math.max(0, this.at - 1));
   }
 
   async chance() {
@@ -139,10 +152,12 @@ export class Game {
   }
 
   async share() {
+    while (this.looking) await this.looking;
+    if (this.at !== this.shownAt) this.learn(this.at, await this.ask("state", this.body));
     const text = `soloist watch ${this.play.own ? "FILE.py " : ""}--open ${this.play.fragment}`;
     const box = el("textarea", { readonly: true, rows: 4, "aria-label": "This run as a command" });
     box.value = text;
-    fill(this.said, `This run until here, for anybody who has Soloist${this.play.own ? " and the file of this algorithm" : ""}:`, box);
+    fill(this.said, `This run until step ${this.shownAt}, for anybody who has Soloist${this.play.own ? " and the file of this algorithm" : ""}:`, box);
     box.select();
     try {
       await navigator.clipboard.writeText(text);
@@ -165,6 +180,7 @@ export class Game {
     this.hinted = null;
     this.player.runs[0].replace(steps);
     if (beside && this.player.runs[1]) this.player.runs[1].replace(beside.steps);
+    this.player.found = search(this.player.run, this.player.query);
     this.keepAddress();
     this.taken();
     this.shownAt = steps.length - 1;
@@ -178,19 +194,24 @@ export class Game {
   look() {
     this.pending = setTimeout(async () => {
       const { at } = this;
+      if (at === this.shownAt) return;
       if (this.busy) {
         this.askedAt = null; // asked again, once the other answer is there
         return;
       }
-      const answer = await this.ask("state", this.body);
-      if (!answer) return;
-      if (at === this.at) {
-        this.play = answer.play;
-        this.shownAt = at;
-        this.keepAddress();
-      } else this.askedAt = null; // one has gone elsewhere meanwhile
-      this.player.touch();
+      this.learn(at, await this.ask("state", this.body));
     }, 200);
+  }
+
+  /** What is possible at a step, if one is still there. */
+  learn(at, answer) {
+    if (!answer) return;
+    if (at === this.at) {
+      this.play = answer.play;
+      this.shownAt = at;
+      this.keepAddress();
+    } else this.askedAt = null; // one has gone elsewhere meanwhile
+    this.player.touch();
   }
 
   draw() {
@@ -203,14 +224,15 @@ export class Game {
     if (key === this.drawn) return false;
     this.drawn = key;
     const { play } = this;
-    fill(this.tabs, ...play.branches.map(({ id, title }) => el("button", { role: "tab", "aria-selected": String(id === play.branch), onclick: () => this.show(id) }, title)));
+    refill(this.tabs, ...play.branches.map(({ id, title }) => el("button", { role: "tab", "aria-selected": String(id === play.branch), onclick: () => this.show(id) }, title)));
     fill(this.lights, ...play.properties.map(({ name, text, state }) => el("li", { class: state, title: text }, `${LIGHTS[state] || "○"} ${name}: ${state}`)));
     const stale = this.at !== this.shownAt;
     const button = (action) => el("button", { class: action.id === this.hinted ? "hinted" : "", "data-action": action.id, onclick: () => this.act(action) }, action.text);
     const shown = stale ? [] : play.actions;
     const faults = shown.filter(({ what }) => MISHAPS.has(what));
-    const open = this.actions.querySelector("details")?.open ?? faults.length <= FEW;
-    fill(this.actions, ...shown.filter(({ what }) => !MISHAPS.has(what)).map(button),
+    this.mishapsOpen = this.actions.querySelector("details")?.open ?? this.mishapsOpen;
+    const open = this.mishapsOpen ?? faults.length <= FEW;
+    refill(this.actions, ...shown.filter(({ what }) => !MISHAPS.has(what)).map(button),
       faults.length ? el("details", { open }, el("summary", {}, `What may go wrong (${faults.length})`), ...faults.map(button)) : null);
     this.drawPuzzle(play.puzzle);
     return false;

@@ -1,6 +1,7 @@
 // What all views share: the runs, the playhead, what is selected and hidden. Views are told once a frame.
 
 import { clamp } from "./dom.js";
+import { siteOf } from "./trace.js";
 
 export const SPEEDS = [0.5, 1, 2, 4, 8, 16, 60];
 const GLIDE = 260;
@@ -112,8 +113,8 @@ export class Player {
     this.selected = n === null ? null : { run: r, step: n };
     this.touch();
     if (n === null) return;
-    const site = this.runs[r].steps[n].site;
-    if (Number.isInteger(site)) this.site = site;
+    const site = siteOf(this.runs[r].steps[n]);
+    if (site !== null) this.site = site;
     this.pause();
     this.goTo(r, n);
   }

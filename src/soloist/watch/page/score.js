@@ -3,9 +3,12 @@
 
 import { clamp, el } from "./dom.js";
 import { GUTTER, RULER, ScoreDrawing } from "./drawing.js";
+import { siteOf } from "./trace.js";
 import { describe, showMessage } from "./words.js";
 
 const NEAR = 9;
+const WIDEST = 3;
+const LOWEST = 15;
 
 export class Score extends ScoreDrawing {
   constructor(player, look, r) {
@@ -17,6 +20,7 @@ export class Score extends ScoreDrawing {
     this.left = 0;
     this.top = 0;
     this.follow = true;
+    this.zoomed = "";
     this.canvas = el("canvas", { tabindex: "0", role: "img", class: "score-canvas" });
     this.tip = el("div", { class: "tip", hidden: true, role: "tooltip" });
     this.element = el("div", { class: "score" }, this.canvas, this.tip);
@@ -55,7 +59,7 @@ export class Score extends ScoreDrawing {
 
   get lane() {
     const room = this.height - RULER - 8;
-    return clamp(room / this.run.nodes, 22, 90);
+    return clamp(room / this.run.nodes, LOWEST, 90);
   }
 
   x(place) {
@@ -73,7 +77,14 @@ export class Score extends ScoreDrawing {
     this.left = first - 12 / this.scale;
   }
 
+  /** And it stays so, however long the run gets. */
+  showAll() {
+    this.zoomed = "out";
+    this.fit();
+  }
+
   zoom(by, around = null) {
+    this.zoomed = "by hand";
     const [first, last] = this.extent;
     const least = (this.width - GUTTER - 30) / Math.max(last - first, 1e-9);
     const at = around === null ? this.x(this.player.place(this.r)) : around;
@@ -98,9 +109,10 @@ export class Score extends ScoreDrawing {
 
   /** Brings the playhead into view where it has left the middle of it. */
   keepInView() {
-    if (this.scale === null) this.open();
+    this.fitRun();
     const x = this.x(this.player.place(this.r));
     const [low, high] = [GUTTER + 0.12 * (this.width - GUTTER), GUTTER + 0.78 * (this.width - GUTTER)];
+    if (this.follow) this.bringLaneIntoView();
     if (!this.follow || (x >= low && x <= high)) return;
     const [first, last] = this.extent;
     const wanted = this.left + (x - (x < low ? low : high)) / this.scale;
@@ -108,9 +120,31 @@ export class Score extends ScoreDrawing {
     this.left = clamp(wanted, first - 12 / this.scale, most);
   }
 
+  /** Of more lanes than there is room for, the one where this step happens is seen. */
+  bringLaneIntoView() {
+    const site = siteOf(this.run.steps[this.player.at(this.r)]);
+    if (site === null) return;
+    const y = this.y(site);
+    if (y - this.lane / 2 >= RULER && y + this.lane / 2 <= this.height) return;
+    this.top = this.topWithin(this.top + y - (RULER + this.height) / 2);
+  }
+
+  /** A run that has grown, or lies on another axis, is brought into view, to a scale of its own unless one was chosen. */
+  fitRun() {
+    const { axis, runs } = this.player;
+    const key = [axis, ...runs.map((run) => run.edition)].join();
+    if (key === this.fitted) return;
+    const chosen = this.scale !== null && axis === this.fittedAxis ? this.zoomed : "";
+    [this.fitted, this.fittedAxis, this.follow] = [key, axis, true];
+    if (chosen === "out") this.fit();
+    else if (!chosen) this.open();
+  }
+
   open() {
+    this.zoomed = "";
     this.fit();
     if (this.scale < this.natural() * 0.6) this.scale = this.natural();
+    this.scale = Math.min(this.scale, this.natural() * WIDEST);
     this.left = this.extent[0] - 12 / this.scale;
   }
 
@@ -228,8 +262,12 @@ export class Score extends ScoreDrawing {
   }
 
   scrollTo(top) {
-    this.top = clamp(top, 0, Math.max(0, this.run.nodes * this.lane + RULER + 8 - this.height));
+    this.top = this.topWithin(top);
     this.player.changed();
+  }
+
+  topWithin(top) {
+    return clamp(top, 0, Math.max(0, this.run.nodes * this.lane + RULER + 8 - this.height));
   }
 
   /** The event or message at a point: the step to go to, and what to say about it. */

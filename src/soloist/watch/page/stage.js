@@ -5,11 +5,13 @@ import { clamp, el, setText } from "./dom.js";
 import { below, part, placeBeside } from "./labels.js";
 import { places } from "./layout.js";
 import { shapePath } from "./look.js";
+import { insideOf, siteOf } from "./trace.js";
 import { paperNames, show, showMessage } from "./words.js";
 
 const MOST_FLIGHTS = 120;
 const MOST_EDGES = 300;
 const TURNS = 320;
+const NARROW = 260;
 
 export class Stage {
   constructor(player, look, r) {
@@ -34,10 +36,11 @@ export class Stage {
     const { nodes, stage } = this.run;
     this.edition = this.run.edition;
     this.radius = clamp((Math.min(width, height) * 0.95) / (nodes + 5), 9, 30);
+    const narrow = width < NARROW;
     const margin = this.radius + (nodes <= 16 ? 34 : 18);
-    const [a, b] = [width / 2 - margin - 10, height / 2 - margin];
+    const [a, b] = [width / 2 - (narrow ? this.radius + 16 : margin + 10), height / 2 - margin];
     this.at = places(stage, nodes, Math.max(a, 10) / Math.max(b, 10)).map(([x, y]) => [width / 2 + x * Math.max(a, 10), height / 2 + y * Math.max(b, 10)]);
-    this.roomy = nodes <= 12;
+    this.roomy = nodes <= 12 && !narrow;
     this.svg = el("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Stage: ${nodes} sites as a ${stage.layout}` });
     this.layers = ["edges", "quorum", "tracks", "pointers", "sites", "flights"].map((name) => el("g", { class: name }));
     this.svg.append(this.arrowheads(), ...this.layers);
@@ -149,11 +152,11 @@ export class Stage {
   drawSites(n) {
     const state = this.run.stateAt(n);
     const step = this.run.steps[n];
-    const crowded = state.phase.filter((phase, site) => phase === "inside" && state.up[site] !== "down").length > (this.run.head.k || 1);
+    const crowded = insideOf(state).length > (this.run.head.k || 1);
     this.sites.forEach((parts, site) => {
       const up = state.up[site];
       const phase = up === "down" ? "down" : state.phase[site];
-      const classes = ["site", phase, up === "paused" && "paused", site === step.site && "acting", site === this.player.site && "picked", crowded && phase === "inside" && "bad"];
+      const classes = ["site", phase, up === "paused" && "paused", site === siteOf(step) && "acting", site === this.player.site && "picked", crowded && phase === "inside" && "bad"];
       parts.group.setAttribute("class", classes.filter(Boolean).join(" "));
       const r = this.radius * 0.5;
       parts.fault.setAttribute("d", up === "down" ? `M ${-r} ${-r} L ${r} ${r} M ${-r} ${r} L ${r} ${-r}` : up === "paused" ? `M ${-1.25 * r} ${-0.8 * r} V ${0.8 * r} M ${1.25 * r} ${-0.8 * r} V ${0.8 * r}` : "");

@@ -2,6 +2,7 @@
 // from the key frame before it, and causality is program order plus messages.
 
 export const FRAME_EVERY = 200;
+const MOST_NODES = 10000;
 export const SELF = 3;
 export const PAST = 1;
 export const FUTURE = 2;
@@ -33,6 +34,7 @@ function checkHead(head) {
   if (!head || head.soloist !== "trace") throw new TraceError('this is no trace of Soloist: its head has no "soloist": "trace"');
   if (head.version !== 2) throw new TraceError(`this trace has version ${head.version}; this page reads version 2`);
   if (!Number.isInteger(head.nodes) || head.nodes < 1) throw new TraceError(`this trace has no number of nodes, but ${head.nodes}`);
+  if (head.nodes > MOST_NODES) throw new TraceError(`this trace has ${head.nodes} nodes; this page shows ${MOST_NODES} at most`);
 }
 
 function checkStep(step, index, nodes) {
@@ -137,8 +139,8 @@ export class Run {
       if (n % FRAME_EVERY === 0) this.frames.push(copyFrame(frame));
       for (const state of [step.changed, ...Object.values(step.states || {})]) for (const name in state) fields.add(name);
       if (step.enter) this.entries.push(n);
-      if (frame.phase.filter((phase) => phase === "inside").length > (this.head.k || 1)) this.tooMany.push(n);
-      if (Number.isInteger(step.site)) {
+      if (insideOf(frame).length > (this.head.k || 1)) this.tooMany.push(n);
+      if (siteOf(step) !== null) {
         this.ofSite[step.site].push(n);
         this.#openSpan(open, frame, step.site, n);
       }
@@ -244,6 +246,18 @@ function emptyFrame(nodes) {
 
 function copyFrame(frame) {
   return Object.fromEntries(Object.entries(frame).map(([name, values]) => [name, values.slice()]));
+}
+
+const ABOUT_ALL = new Set(["note", "cut", "heal"]);
+
+/** Where a step happens; null for what is about all sites. */
+export function siteOf({ site, what }) {
+  return Number.isInteger(site) && !ABOUT_ALL.has(what) ? site : null;
+}
+
+/** Who has crashed inside is not inside. */
+export function insideOf({ phase, up }) {
+  return phase.flatMap((each, site) => (each === "inside" && up[site] !== "down" ? [site] : []));
 }
 
 const HEALTH = { crash: "down", restart: "up", pause: "paused", resume: "up" };

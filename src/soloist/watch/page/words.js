@@ -48,11 +48,16 @@ const DOINGS = {
 /** One step in sentences: what happened, what it caused, what it changed. */
 export function describe(run, n) {
   const step = run.steps[n];
+  if (step.what === "note" && step.text) return sentence(step.text);
   const parts = [doing(run, step) + consequences(run, step) + "."];
   const changes = changed(run, n).flatMap(inBrief);
-  if (step.text) parts.push(step.text);
+  if (step.text) parts.push(sentence(step.text[0].toUpperCase() + step.text.slice(1)));
   if (changes.length) parts.push(`Changed ${changes.join("; ")}.`);
   return parts.join(" ");
+}
+
+function sentence(text) {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function doing(run, step) {

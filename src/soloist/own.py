@@ -14,6 +14,7 @@ import re
 import stat
 import sys
 import traceback
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -41,6 +42,35 @@ def load(text: str) -> Any:
         raise UsageError(
             f"{place} has no {attribute}; an algorithm ends with `{attribute} = Card(…)`, as `soloist new` writes it"
         ) from None
+
+
+def may_be_registered(group: str) -> bool:
+    """Whether an installed package may have entry points of this group: only then it is worth to load what reads them, which
+    takes longer than all else that a list needs."""
+    other = any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder)
+    return other or any(_may_register(place, group.encode()) for place in sys.path)
+
+
+def _may_register(place: str, group: bytes) -> bool:
+    """Whether a package in this place of the search path may have. In an archive we do not look."""
+    if place.lower().endswith(".egg"):
+        return True
+    try:
+        with os.scandir(place or ".") as files:
+            infos = [each.path for each in files if each.name.lower().endswith((".dist-info", ".egg-info"))]
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return any(group in _bytes(os.path.join(info, "entry_points.txt")) for info in infos)
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib import metadata
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -317,9 +317,16 @@ def test_a_file_of_somebody_else_is_refused(mine: str) -> None:
 # Packages.
 
 
-def register(monkeypatch: pytest.MonkeyPatch, **places: str) -> None:
-    points = [EntryPoint(name.replace("_", "-"), place, _own.GROUP) for name, place in places.items()]
-    monkeypatch.setattr(metadata, "entry_points", lambda group: points if group == _own.GROUP else [])
+ENTRY_POINTS = f"[console_scripts]\nx = theirs:main\n\n[{_own.GROUP}]\n"
+
+
+def register(site: Path, **places: str) -> None:
+    """As an installer leaves it."""
+    info = site / "Theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: Theirs\nVersion: 1.0\n")
+    lines = [f"{name.replace('_', '-')} = {place}\n" for name, place in places.items()]
+    (info / "entry_points.txt").write_text(ENTRY_POINTS + "".join(lines))
     _own.installed.cache_clear()
 
 
@@ -331,14 +338,15 @@ def package(mine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     (tmp_path / "theirs" / "lock.py").write_text(Path(mine).read_text())
     monkeypatch.syspath_prepend(str(tmp_path))
     yield
+    _own.installed.cache_clear()
     for name in [name for name in sys.modules if name.split(".")[0] == "theirs"]:
         del sys.modules[name]
 
 
 def test_a_package_registers_its_algorithms(
-    package: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    package: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    register(monkeypatch, my_lock="theirs.lock:CARD", broken="theirs.nothing:CARD")
+    register(tmp_path, my_lock="theirs.lock:CARD", broken="theirs.nothing:CARD")
     assert main(["algorithms"]) == 0
     out = capsys.readouterr().out
     assert "Of other packages" in out
@@ -353,7 +361,38 @@ def test_a_module_is_named_as_it_is_imported(package: None) -> None:
     assert load("theirs.lock:CARD").name == "my-lock"
 
 
-def test_a_card_has_the_name_it_is_registered_by(package: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    register(monkeypatch, other="theirs.lock:CARD")
+def test_a_package_is_found_in_an_archive_and_by_other_means(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(tmp_path, other="theirs.lock:CARD")
+    assert _own.installed() == {}  # it is on no path
+    archive = shutil.make_archive(str(tmp_path / "theirs"), "zip", tmp_path, "Theirs-1.0.dist-info")
+    monkeypatch.syspath_prepend(archive)
+    _own.installed.cache_clear()
+    assert set(_own.installed()) == {"other"}
+    monkeypatch.undo()
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Elsewhere(tmp_path)])
+    _own.installed.cache_clear()
+    assert set(_own.installed()) == {"other"}
+    monkeypatch.undo()
+    _own.installed.cache_clear()
+
+
+class Elsewhere:
+    """Knows of packages that are on no path, as some tools do while a package is being written."""
+
+    def __init__(self, site: Path) -> None:
+        self.site = site
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None: ...
+
+    def find_distributions(self, context: metadata.DistributionFinder.Context) -> Any:
+        return metadata.MetadataPathFinder.find_distributions(
+            metadata.DistributionFinder.Context(path=[str(self.site)])
+        )
+
+
+def test_a_card_has_the_name_it_is_registered_by(package: None, tmp_path: Path) -> None:
+    register(tmp_path, other="theirs.lock:CARD")
     with pytest.raises(UsageError, match="calls it my-lock on its card"):
         find("other")

@@ -27,6 +27,8 @@ loaded: dict[str, tuple[str, Card]] = {}
 @lru_cache(maxsize=1)
 def installed() -> dict[str, EntryPoint]:
     """What packages have registered, by name; nothing of it is loaded."""
+    if not own.may_be_registered(GROUP):
+        return {}
     from importlib.metadata import entry_points
 
     return {each.name: each for each in entry_points(group=GROUP)}

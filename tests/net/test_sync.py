@@ -32,7 +32,10 @@ from soloist.net import (
     WouldDeadlock,
     connect_sync,
 )
+from soloist.net.link.security import address
+from soloist.net.service.client_port import ClientPort
 from soloist.net.service.control import ControlServer
+from soloist.net.service.door import opened
 from soloist.testing import ports, until
 from tests.net.helpers import ROOT, Exclusion, split, start_python, stop
 
@@ -47,13 +50,27 @@ BEHIND: WeakKeyDictionary[Any, SyncNode] = WeakKeyDictionary()
 """The node of a client."""
 
 
+HOMES = ["SyncNode", "connect_sync", "elsewhere"]
+"""Nodes; clients through the socket of a daemon, or through its port, with a session of their own."""
+
+
 @contextmanager
-def a_client(node: SyncNode) -> Iterator[SyncClient]:
-    """Of a node that runs here, too, through a socket as of a daemon."""
-    with TemporaryDirectory(prefix="soloist-") as directory:
+def a_client(node: SyncNode, home: str) -> Iterator[SyncClient]:
+    """Of a node that runs here, too, as of a daemon."""
+
+    async def serve() -> ControlServer:
         server = ControlServer(node.node, "t", {})
-        node.call(lambda: server.start(Path(directory, "s")))
-        client = connect_sync(f"unix:{directory}/s")
+        if home == "elsewhere":
+            server.enter_by(await opened(server, ClientPort(address(where["clients"]), 600.0)))
+        else:
+            await server.start(Path(directory, "s"))
+        return server
+
+    with TemporaryDirectory(prefix="soloist-") as directory, ports("clients") as where:
+        server = node.call(serve)
+        client = connect_sync(
+            f"soloist://{where['clients']}" if home == "elsewhere" else f"unix:{directory}/s"
+        )
         BEHIND[client] = node
         try:
             yield client.start()
@@ -62,7 +79,7 @@ def a_client(node: SyncNode) -> Iterator[SyncClient]:
             node.call(server.close)
 
 
-@pytest.fixture(params=["SyncNode", "connect_sync"])
+@pytest.fixture(params=HOMES)
 def nodes(request: pytest.FixtureRequest, peers: dict[str, str]) -> Iterator[list[Any]]:
     """Two that have locks: nodes, or clients of theirs."""
     with ExitStack() as stack:
@@ -70,17 +87,17 @@ def nodes(request: pytest.FixtureRequest, peers: dict[str, str]) -> Iterator[lis
         if request.param == "SyncNode":
             yield nodes
         else:
-            yield [stack.enter_context(a_client(node)) for node in nodes]
+            yield [stack.enter_context(a_client(node, request.param)) for node in nodes]
 
 
-@pytest.fixture(params=["SyncNode", "connect_sync"])
+@pytest.fixture(params=HOMES)
 def home(request: pytest.FixtureRequest, peers: dict[str, str]) -> Iterator[Any]:
     """One that has locks, and that the test closes."""
     with SyncNode("a", {"a": peers["a"]}) as node:
         if request.param == "SyncNode":
             yield node
         else:
-            with a_client(node) as client:
+            with a_client(node, request.param) as client:
                 yield client
 
 

@@ -74,6 +74,16 @@ class RedisPy:
         self.client.close()
 
 
+class RedisPySocket(RedisPy):
+    """Through its Unix socket."""
+
+    def __init__(self, where: str, name: str) -> None:
+        import redis
+
+        self.client = redis.Redis(unix_socket_path=str(_redis_socket(where)))
+        self.lock = self._lock(name)
+
+
 class RedisPyFast(RedisPy):
     def _lock(self, name: str) -> Any:
         return self.client.lock(name, sleep=0.001)
@@ -174,8 +184,21 @@ class ZooKeeper:
 
 
 def redis_command(directory: Path, port: int) -> list[str]:
-    options = ["--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
+    options = [
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--bind",
+        "127.0.0.1",
+        "--unixsocket",
+        str(_redis_socket(port)),
+    ]
     return ["redis-server", "--port", str(port), "--dir", str(directory), *options]
+
+
+def _redis_socket(port: int | str) -> Path:
+    return Path(tempfile.gettempdir(), f"soloist-bench-redis-{port}.sock")
 
 
 def etcd_command(directory: Path, port: int) -> list[str]:
@@ -336,6 +359,15 @@ PEERS = (
     ),
     Peer(
         "redis-py", "redis.lock(), polls each 100 ms", RedisPy, redis_command, REDIS, ("redis",), REDIS_HINT
+    ),
+    Peer(
+        "redis-py-unix",
+        "the same, Unix socket",
+        RedisPySocket,
+        redis_command,
+        REDIS,
+        ("redis",),
+        REDIS_HINT,
     ),
     Peer(
         "redis-py-1ms", "redis.lock(sleep=0.001)", RedisPyFast, redis_command, REDIS, ("redis",), REDIS_HINT

@@ -12,7 +12,8 @@ that it *sent*. But a node has a lease of its own, and what its clients hold is 
 - S4 the node lets go of what a session holds when the client has said goodbye or is known to have ended, or when
   the session's lease has passed since the last acknowledgement, on a clock that runs faster than the client's.
 - S5 who comes back within that time, with the session's secret number, goes on in it. The node releases what the client no
-  longer has; the client loses what the node no longer has.
+  longer has; the client loses what the node no longer has. A session is with one node, by its name: where another one answers,
+  or the same one that has forgotten it, another session begins.
 
 A node that ends of its own will outwaits S4 for all sessions before it says goodbye to its peers: their clients may be
 unreachable. If it ends otherwise, its peers wait for its lease, and by S2 no client's hold is good for longer.

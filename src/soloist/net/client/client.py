@@ -74,7 +74,9 @@ class Client(Life, LockMaker):
     ) -> None:
         self.target: Target = target(url)
         super().__init__(self.target.text)
-        key = secret.encode() if isinstance(secret, str) else secret or b""
+        key = (secret.encode() if isinstance(secret, str) else secret or b"").rstrip(
+            b"\r\n"
+        )  # as a file has it
         self.table = Holdings()
         self.table.door = ClientDoor()
         self.holds, self.observers = self.table.holds, self.table.observers

@@ -38,8 +38,8 @@ class Granted(Ticket):
 class Session:
     """One session with one node. It is the `Door` at which its holds ask whether they are good."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self.key = os.urandom(16)
+    def __init__(self, clock: Callable[[], float], key: bytes = b"") -> None:
+        self.key = key or os.urandom(16)
         self.clock = clock
         self.node = ""
         """With which it is."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from soloist.net.link.ciphered import FIRST_BYTE, Ciphered
 from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection
+from soloist.net.link.security import Address
 
 if TYPE_CHECKING:
     from soloist.net.link.tcp import TcpTransport
@@ -99,15 +100,21 @@ def _done(future: asyncio.Future[None]) -> None:
 
 
 class Porch:
-    """Listens, as an `asyncio.Server` does, and counts whoever comes."""
+    """Listens, as an `asyncio.Server` does, and tells of whoever comes, from the very moment: `came` is given the socket."""
 
-    def __init__(self, owner: TcpTransport, context: ssl.SSLContext | None) -> None:
-        self.owner, self.context = owner, context
+    def __init__(
+        self,
+        where: Address,
+        came: Callable[[socket.socket], object],
+        warn: Callable[[str], object],
+        backlog: int = BACKLOG,
+    ) -> None:
+        self.where, self.came, self.warn, self.backlog = where, came, warn, backlog
         self.sockets: list[socket.socket] = []
 
     async def bind(self) -> None:
         """Take the address; nobody is heard before `listen`."""
-        where = self.owner.listen
+        where = self.where
         try:  # a number needs no thread that asks for it
             found = socket.getaddrinfo(
                 where.host,
@@ -141,7 +148,7 @@ class Porch:
 
     def listen(self) -> None:
         for sock in reversed(self.sockets):  # the first last: whoever finds it finds the others, too
-            sock.listen(BACKLOG)
+            sock.listen(self.backlog)
             self._look_at(sock)
 
     def _look_at(self, listening: socket.socket) -> None:
@@ -155,13 +162,13 @@ class Porch:
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
         except OSError as error:
-            self.owner.warn(f"no connection can be accepted: {error.strerror}")
+            self.warn(f"no connection can be accepted: {error.strerror}")
             loop = asyncio.get_running_loop()
             loop.remove_reader(listening)
             loop.call_later(OUT_OF_FILES_SECONDS, self._look_at, listening)
             return
         sock.setblocking(False)
-        self.owner.made(Visitor(self.owner, sock, self.context))
+        self.came(sock)
 
     def close(self) -> None:
         loop = asyncio.get_running_loop()

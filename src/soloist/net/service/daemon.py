@@ -16,7 +16,7 @@ from typing import Any
 from soloist.core import UsageError
 from soloist.net.link.security import address
 from soloist.net.node import Node
-from soloist.net.service import supervised
+from soloist.net.service import files, supervised
 from soloist.net.service.config import Config, Member
 from soloist.net.service.control import ControlServer
 from soloist.net.service.door import opened
@@ -34,6 +34,7 @@ FLUSH_SECONDS = 1.0
 
 def serve(config: Config, name: str, grace: float = GRACE_SECONDS) -> None:
     """Be that node until told to stop by SIGTERM or SIGINT."""
+    files.raise_limit()
     with claimed(config.member(name)), asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(_serve(config, name, grace))
 

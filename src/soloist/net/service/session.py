@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,8 +20,8 @@ from soloist.net.service.dialogue import (
     AskStatus,
     ChangeVoters,
     Leave,
-    Longer,
     Lost,
+    Question,
     Refused,
     Release,
     Renewed,
@@ -28,25 +29,28 @@ from soloist.net.service.dialogue import (
     Request,
 )
 from soloist.net.service.requests import Requests
-from soloist.net.service.rights import Limits, Rights
-from soloist.net.service.status import status
+from soloist.net.service.rights import Rights
 from soloist.views import Lease, NodeSession, slower
 
 if TYPE_CHECKING:
+    from soloist.net.service.account import Account
     from soloist.net.service.control import ControlServer
     from soloist.net.service.visit import Visit
 
 
 class Session:
-    """Of one client. `visit` is its connection, while there is one."""
+    """Of one client. `visit` is its connection, while there is one, and `pulse` that for its renewals."""
 
     visit: Visit | None = None
+    pulse: Visit | None = None
 
     def __init__(
-        self, server: ControlServer, key: bytes, program: str, rights: Rights, limits: Limits
+        self, server: ControlServer, key: bytes, program: str, rights: Rights, account: Account
     ) -> None:
+        account.check_session()
+        account.sessions += 1
         self.server, self.node, self.key = server, server.node, key
-        self.program, self.rights, self.limits = program, rights, limits
+        self.program, self.rights, self.account = program, rights, account
         self.requests = Requests(self)
         self.stay: NodeSession | None = None
         """How long it is waited for; None: it ends with its connection."""
@@ -79,10 +83,11 @@ class Session:
         if self.ended:
             return
         self.ended = True
+        self.account.sessions -= 1
         self.server.forget(self)
         self.requests.abandon(why)
-        if self.visit:
-            self.visit.hang_up()
+        for visit in filter(None, (self.visit, self.pulse)):
+            visit.hang_up()
 
     def resume(self, live: tuple[int, ...]) -> tuple[int, ...]:
         """S5. What the client has no more is released; gives what is there."""
@@ -103,23 +108,31 @@ class Session:
                 self.requests.acquire(request)
             case Release():
                 self.requests.release(request.number)
-            case AskStatus(number):
-                self.say(Answer(number, msgspec.Raw(encode(status(self.server)))))
-            case AskHolders() | AskInspect() | AskBreak() | ChangeVoters() | Leave():
+            case AskStatus() | AskHolders() | AskInspect() | AskBreak() | ChangeVoters() | Leave():
                 if request.number in self.requests.tasks:
                     raise ProtocolError(f"number {request.number} is in use")
-                self.requests.begin(request.number, self._answer(request))
+                try:
+                    self.account.check_room()
+                except SoloistError as error:
+                    self._refuse(request, error)
+                else:
+                    self.requests.begin(request.number, self._answer(request))
             case _:
                 raise ProtocolError(f"{type(request).__name__} does not belong here")
 
-    async def _answer(self, question: Longer) -> None:
-        try:
-            found, then = await find(self, question)
-        except SoloistError as error:
-            self.say(Refused(question.number, type(error).__name__, str(error)))
-            return
+    async def _answer(self, question: Question) -> None:
+        with self.account.waits():
+            try:
+                async with nullcontext() if self.rights.operator else self.account.asking:
+                    found, then = await find(self, question)
+            except SoloistError as error:
+                self._refuse(question, error)
+                return
         self.say(Answer(question.number, msgspec.Raw(encode(found))))
         then()
+
+    def _refuse(self, question: Question, error: SoloistError) -> None:
+        self.say(Refused(question.number, type(error).__name__, str(error)))
 
     def say(self, reply: Reply) -> None:
         if self.visit:

@@ -171,8 +171,10 @@ class Porch:
         self.came(sock)
 
     def close(self) -> None:
+        """Again, it does nothing."""
         loop = asyncio.get_running_loop()
-        for sock in self.sockets:
+        while self.sockets:
+            sock = self.sockets.pop()
             loop.remove_reader(sock)
             sock.close()
 

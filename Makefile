@@ -35,6 +35,7 @@ bench: venv  ## our speed beside that of others
 	$(BIN)/soloist bench locks
 	$(BIN)/soloist bench recovery
 	$(BIN)/soloist bench leases
+	$(BIN)/soloist bench clients
 	$(BIN)/soloist bench page
 
 reproduce: venv  ## what a paper claims, measured again: make reproduce PAPER=survey

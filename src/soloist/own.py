@@ -44,6 +44,12 @@ def load(text: str) -> Any:
         ) from None
 
 
+def file_named(name: str) -> str | None:
+    """The file here that somebody may mean who leaves out its ending."""
+    file = f"{name.replace('-', '_')}.py"
+    return file if os.path.isfile(file) else None
+
+
 def may_be_registered(group: str) -> bool:
     """Whether an installed package may have entry points of this group: only then it is worth to load what reads them, which
     takes longer than all else that a list needs."""

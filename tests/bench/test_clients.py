@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from soloist.bench.clients import measure
+import msgspec
+import pytest
+
+from soloist.bench.clients import Found, Node, measure, shortcomings
 
 
 def test_clients_are_killed_and_nothing_of_them_stays_behind() -> None:
@@ -12,7 +15,35 @@ def test_clients_are_killed_and_nothing_of_them_stays_behind() -> None:
     assert found.problems == []
     assert found.kills > 0
     assert found.entries > 4
-    for node in found.nodes.values():
-        assert node.clients == 0
-        assert node.files[1] <= node.files[0]
-        assert node.names[0] == node.names[1]
+    assert set(found.nodes) == {"a", "b", "c"}
+    assert [words for kind, words in shortcomings(found, PEER) if kind != "recovery"] == []
+
+
+PEER = Found("postgresql", 4, 100, 10, 8, 1.0, 10.0, 11.0, [])
+NODE = Node((30.0, 40.0, 41.0), (10, 50, 11), (1, 3, 3), 0)
+GOOD = Found("client", 4, 100, 10, 8, 1.0, 19.0, 21.0, [], {"a": NODE})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, None),
+        ({"problems": ["two were inside"]}, "two were inside"),
+        ({"stuck": True}, "nobody got the lock"),
+        ({"passed_on": 0, "p99_ms": None}, "nobody got the lock"),
+        ({"p99_ms": 20.1}, "more than 2 times that"),
+        ({"nodes": {"a": msgspec.structs.replace(NODE, memory_mb=(30.0, 40.0, 49.0))}}, "a keeps 49 MB"),
+        ({"nodes": {"a": msgspec.structs.replace(NODE, files=(10, 50, 13))}}, "a keeps 13 open files"),
+        ({"nodes": {"a": msgspec.structs.replace(NODE, names=(1, 3, 4))}}, "a keeps 4 names"),
+        ({"nodes": {"a": msgspec.structs.replace(NODE, clients=1)}}, "a keeps 1 clients"),
+    ],
+)
+def test_what_is_not_as_it_should_be_is_said(changes: dict[str, object], words: str | None) -> None:
+    found = [words for _, words in shortcomings(msgspec.structs.replace(GOOD, **changes), PEER)]
+    assert len(found) == (words is not None)
+    assert all(words is not None and words in each for each in found)
+
+
+def test_what_was_not_measured_beside_ours_is_not_judged() -> None:
+    theirs = Found("postgresql", 4, 0, 0, 0, None, None, None, [], missing="apt-get install postgresql")
+    assert not list(shortcomings(msgspec.structs.replace(GOOD, p99_ms=1e6), theirs))

@@ -18,9 +18,12 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from soloist.net import Client, LockError, Node, SyncClient, SyncNode, connect_sync
+from soloist.net.link.security import address
+from soloist.net.service.client_port import ClientPort
 from soloist.net.service.control import ControlServer
+from soloist.net.service.door import opened
 from soloist.net.sync import new_loop
-from soloist.testing import Statement, Witness, eventually
+from soloist.testing import Statement, Witness, eventually, ports
 from soloist.testing.waiting import PATIENCE
 
 T = TypeVar("T")
@@ -204,12 +207,22 @@ BEHIND: WeakKeyDictionary[Any, SyncNode] = WeakKeyDictionary()
 
 
 @contextmanager
-def a_client(node: SyncNode) -> Iterator[SyncClient]:
-    """Of a node that runs here, too, through a socket as of a daemon."""
-    with TemporaryDirectory(prefix="soloist-") as directory:
+def a_client(node: SyncNode, home: str = "connect_sync") -> Iterator[SyncClient]:
+    """Of a node that runs here, too, through a socket as of a daemon; `elsewhere` through its port."""
+
+    async def serve() -> ControlServer:
         server = ControlServer(node.node, "t", {})
-        node.call(lambda: server.start(Path(directory, "s")))
-        client = connect_sync(f"unix:{directory}/s")
+        if home == "elsewhere":
+            server.enter_by(await opened(server, ClientPort(address(where["clients"]), 600.0)))
+        else:
+            await server.start(Path(directory, "s"))
+        return server
+
+    with TemporaryDirectory(prefix="soloist-") as directory, ports("clients") as where:
+        server = node.call(serve)
+        client = connect_sync(
+            f"soloist://{where['clients']}" if home == "elsewhere" else f"unix:{directory}/s"
+        )
         BEHIND[client] = node
         try:
             yield client.start()

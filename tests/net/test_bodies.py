@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from soloist.net import AcquireTimeout, Hold, LockLost, NotOwned, SyncHold, SyncNode
-from soloist.testing import eventually, memory_cluster, memory_nodes, ports
-from tests.net.helpers import assert_at_rest, run, settled
+from soloist.testing import eventually, ports
+from tests.net.helpers import run
+from tests.net.lock.three import everywhere, homes
 
 USES: dict[str, Callable[[Any], Any]] = {
     "lock": lambda node: node.lock("x"),
@@ -38,24 +39,24 @@ def entered_by_thread(lock: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_generator_may_be_closed_by_another_task(use: str) -> None:
+@everywhere
+def test_a_generator_may_be_closed_by_another_task(home: str, use: str) -> None:
     async def main() -> None:
-        async with memory_cluster("ab") as nodes:
+        async with homes(home, "ab") as nodes:
             lock = USES[use](nodes[0])
             bodies = entered(lock)
             await asyncio.create_task(anext(bodies))  # type: ignore[arg-type]
             await asyncio.create_task(bodies.aclose())  # type: ignore[attr-defined]
             async with USES[use](nodes[1]):
                 pass
-            await settled(nodes)
-            assert_at_rest(nodes)
 
     run(main())
 
 
-def test_a_generator_left_early_gives_back_when_it_is_collected() -> None:
+@everywhere
+def test_a_generator_left_early_gives_back_when_it_is_collected(home: str) -> None:
     async def main() -> None:
-        async with memory_cluster("ab") as (a, b):
+        async with homes(home, "ab") as (a, b):
 
             async def leave_early() -> None:
                 async for _ in entered(a.lock("x")):
@@ -70,25 +71,25 @@ def test_a_generator_left_early_gives_back_when_it_is_collected() -> None:
 
 
 @pytest.mark.parametrize("use", USES)
-def test_an_exit_stack_may_be_closed_by_another_task(use: str) -> None:
+@everywhere
+def test_an_exit_stack_may_be_closed_by_another_task(home: str, use: str) -> None:
     async def main() -> None:
-        async with memory_cluster("ab") as nodes:
+        async with homes(home, "ab") as nodes:
             stack = AsyncExitStack()
             await asyncio.create_task(stack.enter_async_context(USES[use](nodes[0])))  # type: ignore[arg-type]
             await asyncio.create_task(stack.aclose())  # type: ignore[arg-type]
             async with USES[use](nodes[1]):
                 pass
-            await settled(nodes)
-            assert_at_rest(nodes)
 
     run(main())
 
 
-def test_each_body_of_a_shared_semaphore_gives_back_its_own_permit() -> None:
+@everywhere
+def test_each_body_of_a_shared_semaphore_gives_back_its_own_permit(home: str) -> None:
     """Entered by some tasks, left by others, in any order: none gives back another's."""
 
     async def main() -> None:
-        async with memory_cluster("a") as (node,):
+        async with homes(home, "a") as (node,):
             shared = node.semaphore("s", 4)
             bodies = [entered(shared) for _ in range(3)]
             holds: list[Hold] = [await asyncio.create_task(anext(body)) for body in bodies]  # type: ignore[arg-type]
@@ -99,14 +100,14 @@ def test_each_body_of_a_shared_semaphore_gives_back_its_own_permit() -> None:
                     assert [hold.released for hold in holds].count(False) == 2 - (1, 0, 2).index(number)
                     mine.check()
             assert mine.released
-            assert_at_rest([node])
 
     run(main())
 
 
-def test_a_body_that_cannot_be_told_from_others_takes_nothing_from_them() -> None:
+@everywhere
+def test_a_body_that_cannot_be_told_from_others_takes_nothing_from_them(home: str) -> None:
     async def main() -> None:
-        async with memory_cluster("a") as (node,):
+        async with homes(home, "a") as (node,):
             shared = node.semaphore("s", 3)
             stacks = [AsyncExitStack() for _ in range(2)]
             holds = [await asyncio.create_task(stack.enter_async_context(shared)) for stack in stacks]  # type: ignore[arg-type]
@@ -122,15 +123,15 @@ def test_a_body_that_cannot_be_told_from_others_takes_nothing_from_them() -> Non
     run(main())
 
 
-def test_a_body_left_elsewhere_learns_of_the_loss() -> None:
+@everywhere
+def test_a_body_left_elsewhere_learns_of_the_loss(home: str) -> None:
     async def main() -> None:
-        (node,) = memory_nodes("a")
-        await node.start()
-        bodies = entered(node.lock("x"))
-        await asyncio.create_task(anext(bodies))  # type: ignore[arg-type]
-        await node.close()
-        with pytest.raises(LockLost):
-            await bodies.athrow(ZeroDivisionError)  # type: ignore[attr-defined]
+        async with homes(home, "a") as (node,):
+            bodies = entered(node.lock("x"))
+            await asyncio.create_task(anext(bodies))  # type: ignore[arg-type]
+            await node.close()
+            with pytest.raises(LockLost):
+                await bodies.athrow(ZeroDivisionError)  # type: ignore[attr-defined]
 
     run(main())
 
@@ -224,9 +225,10 @@ def test_threads_that_enter_and_leave_at_once_keep_apart(node: SyncNode) -> None
 # Reentrant locks: each hold counts.
 
 
-def test_an_early_release_of_the_inner_hold_leaves_the_outer_one() -> None:
+@everywhere
+def test_an_early_release_of_the_inner_hold_leaves_the_outer_one(home: str) -> None:
     async def main() -> None:
-        async with memory_cluster("ab") as (a, b):
+        async with homes(home, "ab") as (a, b):
             lock = a.rlock("x")
             async with lock as outer:
                 async with lock as inner:
@@ -245,11 +247,12 @@ def test_an_early_release_of_the_inner_hold_leaves_the_outer_one() -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+@everywhere
 def test_a_reentrant_lock_is_free_when_all_its_holds_are_released_in_any_order(
-    order: tuple[int, ...],
+    home: str, order: tuple[int, ...]
 ) -> None:
     async def main() -> None:
-        async with memory_cluster("ab") as nodes:
+        async with homes(home, "ab") as nodes:
             a, b = nodes
             holds = [await a.rlock("x").acquire() for _ in order]
             for number in order:
@@ -264,15 +267,14 @@ def test_a_reentrant_lock_is_free_when_all_its_holds_are_released_in_any_order(
                 pass
             with pytest.raises(NotOwned):
                 await a.rlock("x").release()
-            await settled(nodes)
-            assert_at_rest(nodes)
 
     run(main())
 
 
-def test_release_by_name_gives_back_the_newest_hold_of_a_reentrant_lock() -> None:
+@everywhere
+def test_release_by_name_gives_back_the_newest_hold_of_a_reentrant_lock(home: str) -> None:
     async def main() -> None:
-        async with memory_cluster("a") as (node,):
+        async with homes(home, "a") as (node,):
             lock = node.rlock("x")
             outer, inner = await lock.acquire(), await lock.acquire()
             assert outer
@@ -296,30 +298,31 @@ def test_an_early_release_in_a_thread_leaves_the_outer_hold(node: SyncNode) -> N
     assert free(node, "lock")
 
 
-def test_a_lost_reentrant_lock_is_one_loss_for_the_task() -> None:
+@everywhere
+def test_a_lost_reentrant_lock_is_one_loss_for_the_task(home: str) -> None:
     async def main() -> None:
-        (node,) = memory_nodes("a")
-        await node.start()
-        inside = asyncio.Event()
+        async with homes(home, "a") as (node,):
+            inside = asyncio.Event()
 
-        async def body() -> None:
-            async with node.rlock("x"), node.rlock("x"):
-                inside.set()
-                await asyncio.sleep(60)
+            async def body() -> None:
+                async with node.rlock("x"), node.rlock("x"):
+                    inside.set()
+                    await asyncio.sleep(60)
 
-        task = asyncio.create_task(body())
-        await inside.wait()
-        await node.close()
-        with pytest.raises(LockLost):
-            await task
-        assert not task.cancelling()
+            task = asyncio.create_task(body())
+            await inside.wait()
+            await node.close()
+            with pytest.raises(LockLost):
+                await task
+            assert not task.cancelling()
 
     run(main())
 
 
-def test_nothing_is_kept_of_bodies_that_were_left() -> None:
+@everywhere
+def test_nothing_is_kept_of_bodies_that_were_left(home: str) -> None:
     async def main() -> None:
-        async with memory_cluster("a") as (node,):
+        async with homes(home, "a") as (node,):
             lock = node.rlock("x")
             for _ in range(10):
                 async with lock, lock:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from soloist.algorithms import CATALOGUE
 from soloist.net import Hold, Lock, Node
 from soloist.testing import memory_cluster, memory_nodes, ports
 from tests.net.helpers import asked, assert_at_rest, run, settled
+from tests.net.lock.three import HOMES, clients_of, homes
 
 Make = Callable[[Node], Any]
 
@@ -33,12 +34,12 @@ USES: dict[str, Make] = {
 }
 
 
-async def cancelled_in_turn(make: Make, turn: int, algorithm: str) -> bool:
+async def cancelled_in_turn(home: str, make: Make, turn: int, algorithm: str) -> bool:
     """Cancel one of several callers after so many turns of the loop; whether it was over before.
 
     Without a lease, so that what happens in which turn is always the same.
     """
-    async with memory_cluster("abc", algorithm=algorithm, lease=None) as nodes:
+    async with homes(home, algorithm=algorithm, lease=None) as nodes:
 
         async def use(node: Node, times: int) -> None:
             for _ in range(times):
@@ -55,8 +56,6 @@ async def cancelled_in_turn(make: Make, turn: int, algorithm: str) -> bool:
         with suppress(asyncio.CancelledError):
             await victim
         await asyncio.gather(*others)
-        await settled(nodes)
-        assert_at_rest(nodes)
         return over
 
 
@@ -65,11 +64,25 @@ async def cancelled_in_turn(make: Make, turn: int, algorithm: str) -> bool:
 def test_cancelled_at_every_point_of_a_story(use: str, algorithm: str) -> None:
     async def main() -> None:
         turn = 0
-        while not await cancelled_in_turn(USES[use], turn, algorithm):
+        while not await cancelled_in_turn("node", USES[use], turn, algorithm):
             turn += 1
         assert turn > 20
 
     run(main())
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("home", HOMES[1:])
+def test_a_caller_at_a_client_is_cancelled_at_many_points_of_a_story(home: str, use: str) -> None:
+    """What is under way between client and node makes no two stories the same."""
+
+    async def main() -> None:
+        turn = 0
+        while not await cancelled_in_turn(home, USES[use], turn, "naimi-trehel"):
+            turn += 5
+        assert turn > 20
+
+    run(main(), 120)
 
 
 @pytest.mark.parametrize("grant_first", [False, True])
@@ -201,9 +214,14 @@ class Story(RuleBasedStateMachine):
         self.nodes = memory_nodes("abc", lease=None)
         for node in self.nodes:
             self.do(node.start())
+        self.stack = AsyncExitStack()
+        self.homes: list[Any] = self.do(self.open_homes())
         self.tasks: list[asyncio.Task[Any]] = []
         self.bodies: list[asyncio.Event] = []
         self.inside = {"x": 0, "s": 0}
+
+    async def open_homes(self) -> list[Any]:
+        return self.nodes
 
     def do(self, work: Any) -> Any:
         return self.loop.run_until_complete(asyncio.wait_for(work, 20))
@@ -214,7 +232,7 @@ class Story(RuleBasedStateMachine):
         timeout=st.sampled_from([None, 0, 1, 2]),
     )
     def want(self, node: int, use: str, timeout: float | None) -> None:
-        lock = USES[use](self.nodes[node])
+        lock = USES[use](self.homes[node])
         leave = asyncio.Event()
         self.bodies.append(leave)
         self.tasks.append(self.loop.create_task(self.visit(lock, timeout, leave)))
@@ -270,12 +288,13 @@ class Story(RuleBasedStateMachine):
                 leave.set()
             if self.tasks:
                 self.do(asyncio.gather(*self.tasks, return_exceptions=True))
-            self.do(settled(self.nodes))
             self.no_task_failed()
-            assert_at_rest(self.nodes)
             assert self.inside == {"x": 0, "s": 0}
-            for node in self.nodes:  # and all goes on
-                self.do(self.once_more(node))
+            for home in self.homes:  # and all goes on
+                self.do(self.once_more(home))
+            self.do(self.stack.aclose())
+            self.do(settled(self.nodes))
+            assert_at_rest(self.nodes)
         finally:
             for node in self.nodes:
                 self.do(node.close())
@@ -290,6 +309,17 @@ Story.TestCase.settings = settings(
     max_examples=300, stateful_step_count=50, deadline=None, print_blob=True, database=None
 )
 TestStory = Story.TestCase
+
+
+class StoryOfClients(Story):
+    """The same tasks, at a client of each node."""
+
+    async def open_homes(self) -> list[Any]:
+        return list(await self.stack.enter_async_context(clients_of(self.nodes)))
+
+
+StoryOfClients.TestCase.settings = settings(Story.TestCase.settings, max_examples=100)
+TestStoryOfClients = StoryOfClients.TestCase
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,11 @@ def peers() -> Iterator[dict[str, str]]:
         yield addresses
 
 
-@pytest.fixture(params=["SyncNode", "connect_sync"])
+HOMES = ["SyncNode", "connect_sync", "elsewhere"]
+"""Nodes; clients through the socket of a daemon, or through its port, with a session of their own."""
+
+
+@pytest.fixture(params=HOMES)
 def nodes(request: pytest.FixtureRequest, peers: dict[str, str]) -> Iterator[list[Any]]:
     """Two that have locks: nodes, or clients of theirs."""
     with ExitStack() as stack:
@@ -45,17 +49,17 @@ def nodes(request: pytest.FixtureRequest, peers: dict[str, str]) -> Iterator[lis
         if request.param == "SyncNode":
             yield nodes
         else:
-            yield [stack.enter_context(a_client(node)) for node in nodes]
+            yield [stack.enter_context(a_client(node, request.param)) for node in nodes]
 
 
-@pytest.fixture(params=["SyncNode", "connect_sync"])
+@pytest.fixture(params=HOMES)
 def home(request: pytest.FixtureRequest, peers: dict[str, str]) -> Iterator[Any]:
     """One that has locks, and that the test closes."""
     with SyncNode("a", {"a": peers["a"]}) as node:
         if request.param == "SyncNode":
             yield node
         else:
-            with a_client(node) as client:
+            with a_client(node, request.param) as client:
                 yield client
 
 

@@ -5,15 +5,31 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import assert_type
 
-from soloist import TLS, AcquireTimeout, FenceGuard, Hold, LockError, MemoryHub, Node, SyncHold, SyncNode
+from soloist import (
+    TLS,
+    AcquireTimeout,
+    Client,
+    FenceGuard,
+    Hold,
+    LockError,
+    MemoryHub,
+    Node,
+    SyncClient,
+    SyncHold,
+    SyncNode,
+    connect,
+    connect_sync,
+)
 from soloist.net import (
     AsyncLockLike,
+    AsyncNodeLike,
     HoldLike,
     Inspection,
     Leader,
     Lock,
     LockLike,
     Locks,
+    NodeLike,
     RLock,
     Semaphore,
     SyncLeader,
@@ -147,3 +163,27 @@ def mistakes() -> None:
     node.lock("x", on_lost="explode")  # type: ignore[arg-type]
     node.lock(3)  # type: ignore[arg-type]
     node.semaphore("s")  # type: ignore[call-arg]
+
+
+async def with_a_client() -> None:
+    async with connect("unix:/run/a.sock", program="p", lease=5, secret=b"s", tls=None) as client:
+        assert_type(client, Client)
+        assert_type(client.lock("x", timeout=5), Lock)
+        either: list[AsyncNodeLike] = [client, Node("a", PEERS)]
+        for node in either:
+            async with node as same, same.lock("x", on_lost="flag") as hold, same.locks("x", "y") as holds:
+                assert_type(hold, Hold)
+                assert_type(holds, dict[str, Hold])
+            assert_type(await node.leader("x").run(work), str)
+            assert_type(await node.inspect("x"), Inspection)
+
+
+def with_a_client_for_threads() -> None:
+    with connect_sync("unix:/run/a.sock") as client:
+        assert_type(client, SyncClient)
+        either: list[NodeLike] = [client, SyncNode("a", PEERS)]
+        for node in either:
+            with node as same, same.semaphore("x", 3, permits=2, on_lost=told) as hold:
+                assert_type(hold, SyncHold)
+            assert_type(node.leader("x"), SyncLeader)
+            assert_type(node.holders(), list[LockState])

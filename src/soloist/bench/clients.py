@@ -1,7 +1,9 @@
 """Many clients of three nodes, killed at random: exclusion, how soon a dead client's lock goes on, and what stays behind.
 
 All that are inside say so to a witness, which runs here. A client is killed every so often, as a rule one that holds the lock; from
-the kill until somebody else is inside with it is what we measure. PostgreSQL has as many clients, in the same run.
+the kill until somebody else is inside with it is what we measure. PostgreSQL has as many clients, in the same run; it has no
+semaphores, so all of them want the lock. Clients of ours have their node on their host: from elsewhere a client that dies is
+waited for as long as its session says.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,15 +39,36 @@ NODES = ("a", "b", "c")
 PEER = "postgresql"
 Progress = Callable[[int, int], None]
 
+TIMES = 2.0
+"""How much longer than PostgreSQL's a dead client's lock may take until it is passed on, at the 99th percentile."""
+STUCK_SECONDS = 5.0
+"""Seconds after a kill by which somebody must have had the lock."""
+LEAKED_SHARE, LEAKED_MB = 0.1, 4.0
+"""More memory than with all clients there, by this share and so many megabytes: it is not given back."""
+LEAKED_FILES = 2
+"""More open files than before the first client came."""
+
 
 class Node(msgspec.Struct, frozen=True):
-    """What a node has when its clients have begun, and when they have all gone."""
+    """What a node has before its clients come, when all are there, and when they have all gone."""
 
-    memory_mb: tuple[float, float]
-    files: tuple[int, int]
-    names: tuple[int, int]
+    memory_mb: tuple[float, float, float]
+    files: tuple[int, int, int]
+    names: tuple[int, int, int]
     clients: int
     """That it still believes to have, in the end."""
+
+    def leaks(self) -> Iterator[str]:
+        """What it did not give back."""
+        _, full, after = self.memory_mb
+        if after > full * (1 + LEAKED_SHARE) + LEAKED_MB:
+            yield f"{after:.0f} MB, and {full:.0f} with all clients there"
+        if self.files[2] > self.files[0] + LEAKED_FILES:
+            yield f"{self.files[2]} open files, and {self.files[0]} before the first client"
+        if self.names[2] > self.names[1]:
+            yield f"{self.names[2]} names, and {self.names[1]} with all clients there"
+        if self.clients:
+            yield f"{self.clients} clients that are gone"
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -61,6 +84,25 @@ class Found(msgspec.Struct, frozen=True):
     problems: list[str]
     nodes: dict[str, Node] = {}
     missing: str | None = None
+    stuck: bool = False
+    """Whether the lock of the last holder that was killed was still to be had by nobody."""
+
+
+def shortcomings(ours: Found, theirs: Found) -> Iterator[tuple[str, str]]:
+    """What is not as it should be: of which kind, and in words."""
+    for problem in ours.problems:
+        yield "exclusion", problem
+    if ours.stuck or not ours.passed_on:
+        yield "recovery", "nobody got the lock of a client that was killed"
+    for name, node in ours.nodes.items():
+        for leak in node.leaks():
+            yield "leak", f"node {name} keeps {leak}"
+    if ours.p99_ms and theirs.p99_ms and ours.p99_ms > TIMES * theirs.p99_ms:
+        yield (
+            "recovery",
+            f"a dead client's lock goes on after {ours.p99_ms:.1f} ms (p99), "
+            f"and after {theirs.p99_ms:.1f} ms in PostgreSQL: more than {TIMES:g} times that",
+        )
 
 
 class Timed(Witness):
@@ -69,7 +111,12 @@ class Timed(Witness):
     def __init__(self) -> None:
         super().__init__()
         self.killed = 0.0
+        """When the holder was, whom nobody has followed yet."""
         self.took: list[float] = []
+
+    @property
+    def stuck(self) -> bool:
+        return bool(self.killed) and time.monotonic() > self.killed + STUCK_SECONDS
 
     def hear(self, statement: Statement) -> None:
         super().hear(statement)
@@ -118,13 +165,13 @@ async def _run(
         process.start()
         crowd[str(number)] = process
 
-    kills = 0
+    kills, empty = 0, await _look(where, pids)
     try:
         for _ in range(clients):
             start()
             await asyncio.sleep(0)
         await _all_in(witness, clients)
-        before = await _look(where, pids)
+        full = await _look(where, pids)
         begun = time.monotonic()
         while (passed := time.monotonic() - begun) < seconds:
             progress(int(passed), int(seconds))
@@ -132,6 +179,7 @@ async def _run(
             _kill(witness, crowd, chance)
             kills += 1
             start()
+        await _followed(witness)
     finally:
         for process in crowd.values():
             process.kill()
@@ -139,7 +187,7 @@ async def _run(
     await asyncio.sleep(0.5)
     after = await _look(where, pids)
     server.close()
-    nodes = {name: _node(before[name], after[name]) for name in pids}
+    nodes = {name: _node(empty[name], full[name], after[name]) for name in pids}
     return _found(system, clients, witness, kills, nodes)
 
 
@@ -156,6 +204,7 @@ def _found(system: System, clients: int, witness: Timed, kills: int, nodes: dict
         took[-1] if took else None,
         witness.problems(),
         nodes,
+        stuck=witness.stuck,
     )
 
 
@@ -169,6 +218,12 @@ def _kill(witness: Timed, crowd: dict[str, Any], chance: random.Random) -> None:
         witness.killed = time.monotonic()
     process.kill()
     process.join()
+
+
+async def _followed(witness: Timed) -> None:
+    """Until somebody has the lock of the holder that was killed last."""
+    while witness.killed and not witness.stuck:
+        await asyncio.sleep(0.01)
 
 
 async def _all_in(witness: Timed, clients: int) -> None:
@@ -230,5 +285,10 @@ async def _look(where: list[str], pids: dict[str, int]) -> dict[str, Look]:
     return found
 
 
-def _node(before: Look, after: Look) -> Node:
-    return Node((before[0], after[0]), (before[1], after[1]), (before[2], after[2]), after[3])
+def _node(empty: Look, full: Look, after: Look) -> Node:
+    return Node(
+        memory_mb=(empty[0], full[0], after[0]),
+        files=(empty[1], full[1], after[1]),
+        names=(empty[2], full[2], after[2]),
+        clients=after[3],
+    )

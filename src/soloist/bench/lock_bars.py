@@ -47,6 +47,8 @@ def _longest_run(row: Measurement) -> float | None:
 
 LOCK = USUAL[0]
 TCP = ("asyncio, TCP", "uvloop, TCP")
+CLIENTS = (("client", "postgresql-unix"), ("client-tcp", "postgresql"))
+"""Clients of a node beside those of PostgreSQL, each by the same way."""
 ON_ASYNCIO, ON_UVLOOP = ("asyncio", "asyncio, TCP"), ("uvloop", "uvloop, TCP")
 GOALS = (
     Goal("re-entry / redis-py's pair", LOCK, "redis-py", lambda row: row.pair_us, 0.02, True),
@@ -62,6 +64,9 @@ GOALS = (
     Goal("entries/s at 8 / postgresql", LOCK, "postgresql", _rate, 3.0, False, TCP),
     Goal("entries/s at 32 / central", LOCK, "central", partial(_rate, processes=32), 1.0, False, TCP),
     Goal("entries/s at 8 / python-redis-lock", RICART, "python-redis-lock", _rate, 1.0, False),
+    *(Goal(f"pair / {theirs}", ours, theirs, lambda row: row.pair_us, 1.0, True) for ours, theirs in CLIENTS),
+    *(Goal(f"hand-off p50 / {theirs}", ours, theirs, _hand_off, 1.0, True) for ours, theirs in CLIENTS),
+    *(Goal(f"entries/s at 8 / {theirs}", ours, theirs, _rate, 1.0, False) for ours, theirs in CLIENTS),
     *(Goal("Jain index at 8", name, "", _jain, 0.99, False) for name in OURS),
     *(Goal("longest run at 8", name, "", _longest_run, 2, True) for name in OURS),
 )

@@ -27,7 +27,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from soloist.bench import lock_central, lock_clients
+from soloist.bench import lock_central, lock_clients, lock_redis
 from soloist.testing import free_ports
 
 START_SECONDS = 60.0
@@ -47,45 +47,6 @@ class Client(Caller, Protocol):
 
     async def open(self) -> None: ...
     async def close(self) -> None: ...
-
-
-class RedisPy:
-    """redis-py's own lock: polls, every 100 ms unless told otherwise."""
-
-    def __init__(self, where: str, name: str) -> None:
-        import redis
-
-        self.client = redis.Redis(port=int(where))
-        self.lock = self._lock(name)
-
-    def _lock(self, name: str) -> Any:
-        return self.client.lock(name)
-
-    async def open(self) -> None:
-        self.client.ping()
-
-    async def acquire(self) -> None:
-        self.lock.acquire()
-
-    async def release(self, held: None) -> None:
-        self.lock.release()
-
-    async def close(self) -> None:
-        self.client.close()
-
-
-class RedisPyFast(RedisPy):
-    def _lock(self, name: str) -> Any:
-        return self.client.lock(name, sleep=0.001)
-
-
-class PythonRedisLock(RedisPy):
-    """Waits with BLPOP for whoever releases."""
-
-    def _lock(self, name: str) -> Any:
-        import redis_lock
-
-        return redis_lock.Lock(self.client, name)
 
 
 class Postgres:
@@ -171,11 +132,6 @@ class ZooKeeper:
 
 
 # Servers.
-
-
-def redis_command(directory: Path, port: int) -> list[str]:
-    options = ["--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
-    return ["redis-server", "--port", str(port), "--dir", str(directory), *options]
 
 
 def etcd_command(directory: Path, port: int) -> list[str]:
@@ -335,16 +291,37 @@ PEERS = (
         loop="uvloop",
     ),
     Peer(
-        "redis-py", "redis.lock(), polls each 100 ms", RedisPy, redis_command, REDIS, ("redis",), REDIS_HINT
+        "redis-py",
+        "redis.lock(), polls each 100 ms",
+        lock_redis.RedisPy,
+        lock_redis.redis_command,
+        REDIS,
+        ("redis",),
+        REDIS_HINT,
     ),
     Peer(
-        "redis-py-1ms", "redis.lock(sleep=0.001)", RedisPyFast, redis_command, REDIS, ("redis",), REDIS_HINT
+        "redis-py-unix",
+        "the same, Unix socket",
+        lock_redis.RedisPySocket,
+        lock_redis.redis_command,
+        REDIS,
+        ("redis",),
+        REDIS_HINT,
+    ),
+    Peer(
+        "redis-py-1ms",
+        "redis.lock(sleep=0.001)",
+        lock_redis.RedisPyFast,
+        lock_redis.redis_command,
+        REDIS,
+        ("redis",),
+        REDIS_HINT,
     ),
     Peer(
         "python-redis-lock",
         "redis_lock.Lock, BLPOP",
-        PythonRedisLock,
-        redis_command,
+        lock_redis.PythonRedisLock,
+        lock_redis.redis_command,
         REDIS,
         ("redis", "redis_lock"),
         REDIS_HINT,

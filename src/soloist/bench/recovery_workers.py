@@ -8,7 +8,8 @@ from collections.abc import Callable, Coroutine
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
-from soloist.bench.lock_peers import Postgres, RedisPy, ZooKeeper
+from soloist.bench.lock_peers import Postgres, ZooKeeper
+from soloist.bench.lock_redis import RedisPy
 from soloist.net import Hold, Node
 from soloist.testing.namespaces import enter
 

@@ -22,7 +22,7 @@ from soloist.net.link.transport import MemoryHub
 from soloist.net.lock import Hold, Lock, RLock, Semaphore
 from soloist.net.member.etcd.endpoints import Etcd
 from soloist.net.node import Inspection, Node
-from soloist.net.protocols import AsyncLockLike, HoldLike, LockLike
+from soloist.net.protocols import AsyncLockLike, AsyncNodeLike, HoldLike, LockLike, NodeLike
 from soloist.net.several import Locks
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ __all__ = [
     "TLS",
     "AcquireTimeout",
     "AsyncLockLike",
+    "AsyncNodeLike",
     "Client",
     "ConfigMismatch",
     "Etcd",
@@ -52,6 +53,7 @@ __all__ = [
     "NoQuorum",
     "Node",
     "NodeClosed",
+    "NodeLike",
     "NotOwned",
     "RLock",
     "Semaphore",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from soloist.net.engine.ticket import FENCE_BITS, Ticket
 from soloist.net.errors import LockLost
@@ -28,7 +28,7 @@ def owner() -> object:
 class Hold(Shown):
     """One grant of one lock. It is true, so `if hold := await lock.acquire(timeout=1):` reads as it should."""
 
-    _shown: ClassVar[tuple[str, ...]] = (
+    _shown = (
         "check", "epoch", "fence", "fences", "lost", "name", "note", "on_lost", "release", "released", "since", "slot",
         "slots", "valid", "why",
     )  # fmt: skip

@@ -7,7 +7,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, ClassVar, Never, Self, TypeVar
+from typing import TYPE_CHECKING, Never, Self, TypeVar
 
 from soloist.core import UsageError
 from soloist.net.errors import LockError, LockLost, NodeClosed, NoQuorum
@@ -29,7 +29,7 @@ RETRY_SECONDS = 1.0
 class Candidacy(Shown):
     """What candidates in asyncio and in threads have in common."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("elected", "hold", "leading", "name", "run", "step_down", "term")
+    _shown = ("elected", "hold", "leading", "name", "run", "step_down", "term")
     hold: HoldLike | None = None
     """That of the term which has begun here and has not ended."""
     _running = False

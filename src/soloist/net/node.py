@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import ClassVar, Self
+from typing import Self
 
 import msgspec
 
@@ -63,15 +63,7 @@ class Node(Life, LockMaker, Seen):
     them of its end (unless `sentinel=False`). `etcd`: endpoints of the one that decides who is a member.
     """
 
-    _shown: ClassVar[tuple[str, ...]] = (
-        "break_lock",
-        "close",
-        "lease",
-        "observers",
-        "start",
-        "stats",
-        "voter_only",
-    )
+    _shown = ("break_lock", "close", "lease", "observers", "start", "stats", "voter_only")
 
     def __init__(
         self,
@@ -127,19 +119,14 @@ class Node(Life, LockMaker, Seen):
         self._reminder: asyncio.TimerHandle | None = None
         registry.guard(self)
 
-    def serve_others(self) -> None:
+    def serve_others(self, outlived: float = 0.0) -> None:
         """Other processes will use the locks of this node, and go on when it dies: call it before `start`.
 
-        Then nobody takes the end of this process for a proof that nothing is held here any more.
+        Then nobody takes the end of this process for a proof that nothing is held here any more. Clients elsewhere go on so long
+        believing that they hold something: where nobody is there to out-wait the process before, that is at a birth, this one does.
         """
         self.beginning.who = msgspec.structs.replace(self.beginning.who, serves=True)
-
-    def outlived_by_clients(self, seconds: float) -> None:
-        """Clients elsewhere go on so long believing that they hold something, should we die: call it before `start`.
-
-        Where nobody is there to out-wait the process before this one, that is at a birth, this one does.
-        """
-        self._outlived = seconds
+        self._outlived = outlived
 
     async def obtain(self, lock: Lock, timeout: float | None) -> list[Ticket]:
         """What a client does in its place: see `Home`."""
@@ -226,17 +213,13 @@ class Node(Life, LockMaker, Seen):
             self._end()
         try:
             if self.at_home:
-                await self._depart()
+                try:
+                    await self.beginning.leave()
+                finally:  # one that is cancelled while it says goodbye leaves no port open
+                    await self.transport.close()
         finally:
             if not self.forked:
                 self.forsake()
-
-    async def _depart(self) -> None:
-        """Whoever is cancelled while it says goodbye leaves no open port behind."""
-        try:
-            await self.beginning.leave()
-        finally:
-            await self.transport.close()
 
     def _end(self) -> None:
         for hold in [hold for holds in self.holds.values() for hold in holds]:

@@ -1,9 +1,21 @@
-"""What locks look like, for functions that take any of them: ours, or a stand-in in a test."""
+"""What locks look like, and what has them, for functions that take any of them: ours, or a stand-in in a test."""
 
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, Self
+
+if TYPE_CHECKING:
+    from soloist.net.arguments import OnHolderLoss
+    from soloist.net.engine.inquiry import Inspection
+    from soloist.net.leader import Leader, Told
+    from soloist.net.link.wire import LockState
+    from soloist.net.lock import Lock, RLock, Semaphore
+    from soloist.net.lock import OnLost as AsyncOnLost
+    from soloist.net.member.breaks import Broken
+    from soloist.net.several import Locks
+    from soloist.net.sync_leader import SyncLeader
+    from soloist.net.sync_lock import OnLost, SyncLock, SyncLocks
 
 
 class HoldLike(Protocol):
@@ -60,6 +72,158 @@ class LockLike(Protocol):
         """Whether somebody on the caller's node holds it."""
 
     def __enter__(self) -> HoldLike: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+
+
+class AsyncNodeLike(Protocol):
+    """A node, or a client of one, for asyncio: a program that takes this runs with either."""
+
+    @property
+    def name(self) -> str: ...
+
+    def lock(
+        self,
+        name: str,
+        *,
+        timeout: float | None = None,
+        note: str | None = None,
+        on_lost: AsyncOnLost = "cancel",
+        max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
+    ) -> Lock: ...
+
+    def rlock(
+        self,
+        name: str,
+        *,
+        timeout: float | None = None,
+        note: str | None = None,
+        on_lost: AsyncOnLost = "cancel",
+        max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
+    ) -> RLock: ...
+
+    def semaphore(
+        self,
+        name: str,
+        value: int,
+        *,
+        permits: int = 1,
+        timeout: float | None = None,
+        note: str | None = None,
+        on_lost: AsyncOnLost = "cancel",
+        max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
+    ) -> Semaphore: ...
+
+    def locks(
+        self,
+        *names: str,
+        timeout: float | None = None,
+        note: str | None = None,
+        on_lost: AsyncOnLost = "cancel",
+        max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
+    ) -> Locks: ...
+
+    async def inspect(self, name: str) -> Inspection: ...
+
+    async def holders(self) -> list[LockState]: ...
+
+    async def break_lock(self, name: str, timeout: float | None = None) -> Broken: ...
+
+    def leader(
+        self, name: str, *, note: str | None = None, on_gain: Told | None = None, on_loss: Told | None = None
+    ) -> Leader: ...
+
+    async def start(self) -> Self: ...
+
+    async def close(self) -> None: ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
+
+
+class NodeLike(Protocol):
+    """The same for threads."""
+
+    @property
+    def name(self) -> str: ...
+
+    def lock(
+        self,
+        name: str,
+        *,
+        timeout: float | None = None,
+        note: str | None = None,
+        on_lost: OnLost | None = None,
+        max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
+    ) -> SyncLock: ...
+
+    def rlock(
+        self,
+        name: str,
+        *,
+        timeout: float | None = None,
+        note: str | None = None,
+        on_lost: OnLost | None = None,
+        max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
+    ) -> SyncLock: ...
+
+    def semaphore(
+        self,
+        name: str,
+        value: int,
+        *,
+        permits: int = 1,
+        timeout: float | None = None,
+        note: str | None = None,
+        on_lost: OnLost | None = None,
+        max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
+    ) -> SyncLock: ...
+
+    def locks(
+        self,
+        *names: str,
+        timeout: float | None = None,
+        note: str | None = None,
+        on_lost: OnLost | None = None,
+        max_hold: float | None = None,
+        on_holder_loss: OnHolderLoss = "release",
+        lock_delay: float | None = None,
+    ) -> SyncLocks: ...
+
+    def inspect(self, name: str) -> Inspection: ...
+
+    def holders(self) -> list[LockState]: ...
+
+    def break_lock(self, name: str, timeout: float | None = None) -> Broken: ...
+
+    def leader(
+        self, name: str, *, note: str | None = None, on_gain: Told | None = None, on_loss: Told | None = None
+    ) -> SyncLeader: ...
+
+    def start(self) -> Self: ...
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 from soloist.net.arguments import check_name
 from soloist.net.engine.inquiry import Inspection
@@ -18,15 +18,7 @@ if TYPE_CHECKING:
 class Seen(Shown):
     """The part of a node that is looked at from outside."""
 
-    _shown: ClassVar[tuple[str, ...]] = (
-        "epoch",
-        "holders",
-        "inspect",
-        "members",
-        "missing",
-        "trouble",
-        "withheld",
-    )
+    _shown = ("epoch", "holders", "inspect", "members", "missing", "trouble", "withheld")
 
     def __repr__(self) -> str:
         return of_node(self._seen)

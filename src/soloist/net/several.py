@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Coroutine
-from typing import Any, ClassVar
+from typing import Any
 
 from soloist.core import UsageError
 from soloist.net.arguments import check_timeout
@@ -20,7 +20,7 @@ from soloist.net.shown import Shown
 class Locks(Shown):
     """Several locks, all or none, in one fixed order."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("name", "timeout")
+    _shown = ("name", "timeout")
     __repr__ = of_locks
 
     def __init__(self, locks: list[Lock], timeout: float | None) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from soloist.net.link.security import TLS
 from soloist.net.link.transport import Transport
@@ -50,7 +50,7 @@ class NodeOptions(TypedDict, total=False):
 class SyncNode(Threaded[Node]):
     """A member of a cluster, for threads. Takes what `Node` takes."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("missing",)
+    _shown = ("missing",)
 
     def __init__(
         self, name: str, peers: Mapping[str, str] | None = None, **options: Unpack[NodeOptions]

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from soloist.core import UsageError
 from soloist.net.arguments import check_timeout
@@ -32,7 +32,7 @@ OnLost = Callable[["SyncHold"], None]
 class SyncHold(Shown):
     """One grant, for threads."""
 
-    _shown: ClassVar[tuple[str, ...]] = (
+    _shown = (
         "check", "epoch", "fence", "lost", "name", "note", "release", "slot", "slots", "valid", "why",
     )  # fmt: skip
 
@@ -223,7 +223,7 @@ class Entered:
 class SyncLock(Entered, Shown):
     """A lock, reentrant lock or semaphore by name, for threads. It may be shared by many of them."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("acquire", "locked", "name", "release")
+    _shown = ("acquire", "locked", "name", "release")
     __repr__ = of_lock
 
     def __init__(self, node: Threaded[Any], lock: Lock, on_lost: OnLost | None) -> None:

@@ -14,6 +14,7 @@ that it *sent*. But a node has a lease of its own, and what its clients hold is 
   the session's lease has passed since the last acknowledgement, on a clock that runs faster than the client's.
 - S5 who comes back within that time, with the session's secret number, goes on in it. The node releases what the client no
   longer has, as its latest hello says; the client loses what the node no longer has, and is told again of what was lost meanwhile.
+  A session is with one node: where another one answers, or the same one that has forgotten it, another session begins.
 
 A node that ends of its own will outwaits S4 for all sessions before it says goodbye to its peers: their clients may be
 unreachable. If it ends otherwise, its peers wait for its lease, and by S2 no client's hold is good for longer.

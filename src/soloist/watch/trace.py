@@ -16,7 +16,7 @@ from soloist.core import UsageError
 
 VERSION = 2
 MOST_BYTES = 300_000_000
-"""Of the files that are read: some millions of steps."""
+"""Bytes of the files that are read: some millions of steps."""
 MOST_NODES = 10_000
 """Sites of a trace that is read: with more nobody sees anything."""
 LARGEST = 1 << 53

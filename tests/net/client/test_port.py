@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,16 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import TLS, AcquireTimeout, Client, Node, NodeClosed, connect
+from soloist.net.client import operator
 from soloist.net.link.security import address
 from soloist.net.link.wire import encode, frame
 from soloist.net.service.client_port import ClientPort
 from soloist.net.service.control import ControlServer
-from soloist.net.service.dialogue import VERSION, Acquire, Hello
+from soloist.net.service.dialogue import VERSION, Acquire, Hello, Release
 from soloist.net.service.door import opened
 from soloist.net.service.keys import make_keys
 from soloist.net.service.rights import Limits
+from soloist.net.service.visit import FRAMES_A_TURN
 from soloist.testing import eventually, memory_cluster, ports
 from tests.net.helpers import assert_at_rest, log_lines, run
 
@@ -54,7 +58,7 @@ def secret_file(tmp_path: Path) -> Path:
 def test_a_client_with_the_secret_has_locks_and_their_rules(secret_file: Path) -> None:
     async def scenario() -> None:
         async with served(secret_file=secret_file) as (nodes, server, where):
-            async with connect(f"soloist://{where}", secret=SECRET) as client:
+            async with connect(f"soloist://{where}", secret=secret_file.read_text()) as client:
                 async with client.lock("x", timeout=5) as hold:
                     assert hold.valid
                     assert 0 < client.contact.session.left() <= 10
@@ -182,6 +186,34 @@ def test_who_never_gets_through_tls_is_a_stranger_like_others(tmp_path: Path) ->
                 task.cancel()
                 writer.close()
 
+
+def test_a_client_s_certificate_makes_nobody_a_member(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
+    make_keys(tmp_path, ["a"], clients=["b"])
+
+    def tls(name: str) -> TLS:
+        return TLS(*(str(tmp_path / file) for file in (f"{name}.pem", "ca.pem", f"{name}.key")))
+
+    async def scenario() -> None:
+        with ports("a", "b") as peers, log_lines() as lines:
+            async with Node("a", peers, tls=tls("a")) as a, Node("b", peers, tls=tls("client-b")):
+                refused = "it calls itself 'b', its certificate says nothing"
+                await eventually(lambda: any(refused in line for line in lines), "b has called a")
+                await eventually(
+                    lambda: any("unsuitable certificate" in line for line in lines), "a has called b"
+                )
+                assert a.missing() == ["b"]
+
+    run(scenario())
+
+
+def test_a_client_of_which_no_secret_is_known_is_told_so(secret_file: Path) -> None:
+    async def scenario() -> None:
+        known = {"shop": (None, ("*",))}
+        async with served(secret_file=secret_file, known=known) as (_, _, where):
+            with pytest.raises(NodeClosed, match="client 'shop' has no secret here"):
+                await connect(f"soloist://shop@{where}", secret=SECRET).start()
+
     with log_lines():
         run(scenario())
 
@@ -197,32 +229,180 @@ def test_a_lease_that_nobody_can_give_is_refused_in_words() -> None:
         run(scenario())
 
 
+def by_name(secret_file: Path, *names: str) -> dict[str, tuple[Path, tuple[str, ...]]]:
+    return dict.fromkeys(names, (secret_file, ("*",)))
+
+
 def test_limits_are_said(secret_file: Path) -> None:
     limits = Limits(connections=6, strangers=2, waiting=2, holds=3)
 
     async def scenario() -> None:
-        async with served(limits, secret_file=secret_file) as (_, server, where):
-            url = f"soloist://{where}"
-            async with connect(url, secret=SECRET) as client, connect(url, secret=SECRET) as other:
+        known = by_name(secret_file, "one", "other")
+        async with served(limits, known=known) as (_, server, where):
+            url = f"soloist://other@{where}"
+            async with (
+                connect(f"soloist://one@{where}", secret=SECRET) as client,
+                connect(url, secret=SECRET) as other,
+            ):
                 holds = [await client.lock(f"x{number}").acquire() for number in range(3)]
-                with pytest.raises(UsageError, match="a client may hold 3 locks at a time"):
+                with pytest.raises(
+                    UsageError, match="hold 3 locks at a time, and client 'one' has reached that"
+                ):
                     await client.lock("x3").acquire()
                 waiting = [asyncio.create_task(other.lock("x0").acquire()) for _ in range(2)]
-                await eventually(
-                    lambda: sum(len(each.requests.waiting) for each in server.sessions.values()) == 2
-                )
-                with pytest.raises(UsageError, match="a client may have 2 requests that wait"):
+                account = server.doors[0].accounts["client 'other'"]
+                await eventually(lambda: account.waiting == 2)
+                with pytest.raises(UsageError, match="have 2 requests that wait, and client 'other' has"):
                     await other.lock("x1").acquire()
+                with pytest.raises(UsageError, match="have 2 requests that wait, and client 'other' has"):
+                    await other.inspect("x1")
                 for task in waiting:
                     task.cancel()
+                await eventually(lambda: account.waiting == 0)
                 async with connect(url, secret=SECRET), connect(url, secret=SECRET):
                     await eventually(lambda: len(server.doors[0].visits) == 6, "with those for renewals")
                     with pytest.raises(NodeClosed, match="serves 6 connections"):
                         await connect(url, secret=SECRET).start()
                 assert all(hold and hold.valid for hold in holds)
+            await eventually(lambda: not server.doors[0].visits)
+            assert all(each.nothing(epoch=-1) for each in server.doors[0].accounts.values())
 
     with log_lines():
         run(scenario())
+
+
+def test_one_client_leaves_room_for_others(secret_file: Path) -> None:
+    """However many connections it opens, over which it holds and wants as much as it can."""
+    limits = Limits(share=2, waiting=2, holds=2, names=3)
+
+    async def scenario() -> None:
+        async with served(limits, known=by_name(secret_file, "many", "few")) as (_, _, where):
+            url = f"soloist://many@{where}"
+            async with AsyncExitStack() as stack:
+                first = await stack.enter_async_context(connect(url, secret=SECRET))
+                await first.lock("x").acquire_or_raise(None)
+                second = await stack.enter_async_context(connect(url, secret=SECRET))
+                with pytest.raises(NodeClosed, match="may have 2 connections, and client 'many' has"):
+                    await connect(url, secret=SECRET).start()
+                await second.contact.close()
+                second = await stack.enter_async_context(connect(url, secret=SECRET))
+                async with first.lock("y"):
+                    with pytest.raises(UsageError, match="may hold 2 locks"):
+                        await second.lock("z").acquire()
+                async with first.lock("z"):
+                    pass
+                with pytest.raises(UsageError, match="bring in 3 names until a change of view"):
+                    await first.lock("one more").acquire()
+                async with first.lock("z"):  # it is there already
+                    pass
+                async with connect(f"soloist://few@{where}", secret=SECRET) as few, few.lock("one more"):
+                    pass
+
+    with log_lines():
+        run(scenario())
+
+
+def test_who_never_begins_tls_is_counted_and_has_to_go(tmp_path: Path) -> None:
+    pytest.importorskip("cryptography")
+    make_keys(tmp_path, ["a"], clients=["shop"])
+
+    def tls(name: str) -> TLS:
+        return TLS(*(str(tmp_path / file) for file in (f"{name}.pem", "ca.pem", f"{name}.key")))
+
+    async def scenario() -> None:
+        async with served(Limits(strangers=3), tls=tls("a")) as (_, server, where):
+            host, _, port = where.rpartition(":")
+            silent = [await asyncio.open_connection(host, int(port)) for _ in range(8)]
+            for reader, _ in silent[:5]:
+                assert await reader.read() == b""
+            assert len(server.doors[0].visits) == len(server.doors[0].strangers) == 3
+            async with connect(f"soloist+tls://{where}", tls=tls("client-shop")) as client, client.lock("x"):
+                assert len(server.doors[0].strangers) == 2, "the oldest made room"
+            for _, writer in silent:
+                writer.close()
+            await eventually(lambda: not server.doors[0].visits)
+
+    with log_lines():
+        run(scenario())
+
+
+def test_who_sends_much_at_once_lets_others_have_their_turn() -> None:
+    async def scenario() -> None:
+        async with served() as (_, server, where), connect(f"soloist://{where}") as other:
+            await other.lock("x").acquire()  # its session has begun
+            host, _, port = where.rpartition(":")
+            _, writer = await asyncio.open_connection(host, int(port))
+            writer.write(frame(encode(Hello(VERSION, session=b"s" * 16))))
+            await eventually(lambda: b"s" * 16 in server.sessions)
+            session, turn, handled = server.sessions[b"s" * 16], 0, Counter[int]()
+
+            async def others() -> None:
+                nonlocal turn
+                while True:
+                    turn += 1
+                    await asyncio.sleep(0)
+
+            session.handle = lambda request: handled.update([turn])  # type: ignore[method-assign]
+            task = asyncio.create_task(others())
+            writer.write(b"".join(frame(encode(Release(number))) for number in range(5000)))
+            await eventually(lambda: handled.total() == 5000, "it gets all that it asked for")
+            assert max(handled.values()) <= FRAMES_A_TURN
+            async with other.lock("y"):
+                task.cancel()
+            writer.close()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_what_is_withdrawn_before_it_was_begun_leaves_nothing_behind() -> None:
+    async def scenario() -> None:
+        async with served() as (nodes, server, where):
+            async with connect(f"soloist://{where}") as client:
+                await client.inspect("x")
+                (session,) = server.sessions.values()
+                asked = Acquire(1000, "s", 3, 2)
+                client.contact.write(frame(encode(asked)) + frame(encode(Release(1000))))
+                await client.inspect("x")
+                assert session.requests.live() == ()
+                assert session.account.waiting == 0
+                await server.drain(0.01)
+            assert_at_rest(nodes)
+
+    with log_lines():
+        run(scenario())
+
+
+def test_how_a_node_is_is_for_its_operator() -> None:
+    async def scenario() -> None:
+        async with served() as (_, _, where), connect(f"soloist://{where}") as client:
+            with pytest.raises(UsageError, match="to see how a node is is for the operator"):
+                await operator.status(client)
+
+    run(scenario())
+
+
+def test_a_hand_over_between_clients_of_a_node_costs_no_message_between_nodes() -> None:
+    async def scenario() -> None:
+        async with served() as (nodes, _, where):
+            url = f"soloist://{where}"
+            async with connect(url) as one, connect(url) as other:
+                turns: list[str] = []
+
+                async def work(client: Client, name: str) -> None:
+                    for _ in range(20):
+                        async with client.lock("x"):
+                            turns.append(name)
+                            await asyncio.sleep(0)
+
+                await work(one, "before")
+                sent = [node.stats.messages_sent for node in nodes]
+                await asyncio.gather(work(one, "one"), work(other, "other"))
+                assert [node.stats.messages_sent for node in nodes] == sent
+                changes = sum(a != b for a, b in pairwise(turns))
+                assert changes > 20, "they took turns"
+
+    run(scenario())
 
 
 async def hostile(where: str, frames: int, crowd: int, chance: random.Random, hello: bytes) -> None:

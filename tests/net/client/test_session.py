@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import textwrap
+import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -14,13 +15,13 @@ from subprocess import PIPE, Popen
 
 import pytest
 
-from soloist.net import LockLost, Node, NodeClosed, connect, connect_sync
+from soloist.net import AcquireTimeout, LockLost, Node, NodeClosed, connect, connect_sync
 from soloist.net.client.client import Client
 from soloist.net.link.security import address
 from soloist.net.service.client_port import ClientPort
 from soloist.net.service.control import ControlServer
 from soloist.net.service.door import opened
-from soloist.testing import eventually, memory_cluster, ports, until
+from soloist.testing import FaultProxy, eventually, memory_cluster, ports, until
 from tests.net.helpers import assert_at_rest, log_lines, run, settled, stop
 from tests.net.service.daemons import cluster, held
 
@@ -144,6 +145,174 @@ def test_through_another_node_nothing_is_kept_and_work_goes_on() -> None:
 
     with log_lines():
         run(scenario())
+
+
+def test_from_a_node_that_hangs_who_waits_goes_on_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It hangs before anything was held: so there is no session that could be over."""
+    monkeypatch.setattr("soloist.net.client.contact.USELESS_SECONDS", 0.3)
+    monkeypatch.setattr("soloist.net.client.line.GREETING_SECONDS", 0.3)
+
+    async def scenario() -> None:
+        async with served("a", "b", lease=60) as (_, _, (first, second)):
+            proxy = FaultProxy(first)
+            between = await proxy.start()
+            async with connect(f"soloist://{between},{second}") as client:
+                assert client.node == "a"
+                proxy.stop()
+                async with client.lock("x"):
+                    assert client.node == "b"
+            await proxy.close()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_from_a_node_that_lets_nobody_in_who_waits_goes_on_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It has no lease, says so, and grants what nobody may hold."""
+    monkeypatch.setattr("soloist.net.client.contact.USELESS_SECONDS", 0.3)
+
+    async def scenario() -> None:
+        async with served("a", "b", lease=60) as (_, servers, (first, second)):
+            servers[0].left = lambda: 0.0  # type: ignore[method-assign]
+            async with connect(f"soloist://{first},{second}") as client:
+                assert client.node == "a"
+                waiting = [asyncio.create_task(client.lock(name).acquire_or_raise(None)) for name in "xy"]
+                await eventually(lambda: len(client.desk.unsure) == 2, "they are granted")
+                holds = await asyncio.gather(*waiting)
+                assert client.node == "b"
+                assert all(hold.valid for hold in holds)
+
+    with log_lines():
+        run(scenario())
+
+
+def test_behind_one_address_there_may_be_several_nodes() -> None:
+    """As with a balancer, or a name with several addresses: what one of them acknowledges says nothing of another's grants."""
+
+    async def scenario() -> None:
+        async with served("a", "b") as (nodes, servers, (first, second)):
+            balancer = FaultProxy(first)
+            async with connect(f"soloist://{await balancer.start()}") as client:
+                hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+                waiting = asyncio.create_task(client.lock("x").acquire_or_raise(None))
+                await eventually(lambda: any(each.requests.waiting for each in servers[0].sessions.values()))
+                balancer.target = second
+                cut(client)  # the connection for renewals stays where it was
+                await hold.lost.wait()
+                later = await waiting
+                assert client.node == "b"
+                assert later.fence > hold.fence
+                assert await nodes[0].lock("x").acquire(timeout=3 * LEASE) is None, "b goes on to hear of it"
+                assert later.valid
+                balancer.target = first
+                cut(client)  # a may still have a session of it, and must not take it for this one
+                await eventually(lambda: client.node == "a" and client.contact.line)
+                assert not later.valid
+                async with client.lock("x", timeout=30) as last:
+                    assert last.fence > later.fence
+            await balancer.close()
+
+    with log_lines():
+        run(scenario(), seconds=60)
+
+
+def test_a_timeout_is_one_where_nothing_that_is_granted_is_worth_anything() -> None:
+    async def scenario() -> None:
+        async with served("a") as (_, (server,), (where,)), connect(f"soloist://{where}") as client:
+            server.left = lambda: 0.0  # type: ignore[method-assign]
+            with pytest.raises(AcquireTimeout, match=r"not granted within .* its node has no lease"):
+                await client.lock("x").acquire_or_raise(0.05)
+            await eventually(lambda: not any(each.holds for each in server.sessions.values()), "given back")
+
+    with log_lines():
+        run(scenario())
+
+
+def test_a_first_renewal_may_take_its_time() -> None:
+    """Over a slow link: each word takes longer than the pause between two renewals."""
+
+    async def scenario() -> None:
+        async with served("a", lease=10) as (_, _, (where,)):
+            proxy = FaultProxy(where)
+            between = await proxy.start()
+            proxy.delay(0.3)
+            async with connect(f"soloist://{between}") as client, client.lock("x", timeout=20) as hold:
+                assert hold.valid
+            await proxy.close()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_with_a_node_that_has_forgotten_it_a_session_begins_anew() -> None:
+    """It may be another process, with another lease: what the old one has acknowledged counts no more."""
+
+    async def scenario() -> None:
+        async with served("a", lease=60) as (_, (server,), (where,)), connect(f"soloist://{where}") as client:
+            hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+            before = client.contact.session
+            assert before.begun
+            (there,) = server.sessions.values()
+            there.end()
+            await hold.lost.wait()
+            assert "has it no more" in hold.why
+            await eventually(lambda: client.contact.session is not before)
+            async with client.lock("x") as later:
+                assert later.fence > hold.fence
+
+    with log_lines():
+        run(scenario())
+
+
+POLITE = """
+    import sys, time, soloist
+    with soloist.connect_sync(sys.argv[1]) as client, client.lock("x", timeout=60) as hold:
+        print("holds", flush=True)
+        asked = time.monotonic()
+        while hold.valid:
+            last, asked = asked, time.monotonic()
+        print(last, flush=True)
+        client.lock("y", timeout=60).acquire()
+        print("again", flush=True)
+        time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("how", ["client paused", "cut", "cut one way", "reset"])
+def test_no_two_believe_that_they_hold_it_whatever_is_paused_or_cut(how: str) -> None:
+    """A client in a process of its own, elsewhere by a proxy: from then on a member gets the lock, and not before."""
+
+    async def scenario() -> None:
+        async with served("a") as (nodes, _, (where,)):
+            proxy = FaultProxy(where)
+            between = await proxy.start()
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", textwrap.dedent(POLITE), f"soloist://{between}", stdout=PIPE
+            )
+            assert process.stdout
+            assert await process.stdout.readline() == b"holds\n"
+            if how == "client paused":
+                process.send_signal(signal.SIGSTOP)
+            elif how == "reset":
+                proxy.refusing = True
+                proxy.reset()
+            else:
+                proxy.stop(*(["back"] if how == "cut one way" else []))  # type: ignore[list-item]
+            async with nodes[1].lock("x", timeout=60):
+                had = time.monotonic()
+                process.send_signal(signal.SIGCONT)
+                last = float(await process.stdout.readline())
+                assert last <= had
+            proxy.heal()
+            assert await process.stdout.readline() == b"again\n"
+            process.kill()
+            await process.wait()
+            await proxy.close()
+
+    with log_lines():
+        run(scenario(), seconds=120)
 
 
 def test_a_node_that_stops_waits_for_those_whom_it_cannot_reach() -> None:

@@ -13,16 +13,20 @@ import pytest
 from soloist.net import AcquireTimeout, LockLost, Node, NodeClosed
 from soloist.net.member.gate import Gate
 from soloist.testing import eventually, memory_cluster, memory_nodes, started
-from tests.net.helpers import asked, assert_at_rest, run
+from tests.net.helpers import asked, run
+from tests.net.lock.three import everywhere, homes
+
+WHAT = {"node": "node", "connect": "client", "elsewhere": "client"}
 
 
-def in_a_body_that_loses(body: Callable[[Node, asyncio.Event], Awaitable[Any]]) -> asyncio.Task[Any]:
-    """A task with a body on a node that is closed once the body runs."""
+def in_a_body_that_loses(
+    home: str, body: Callable[[Node, asyncio.Event], Awaitable[Any]]
+) -> asyncio.Task[Any]:
+    """A task with a body on a node, or a client, that is closed once the body runs."""
 
     async def main() -> Any:
-        (node,) = memory_nodes("a")
         running = asyncio.Event()
-        async with node:
+        async with homes(home, "a") as (node,):
             task = asyncio.create_task(body(node, running))  # type: ignore[arg-type]
             await running.wait()
             await node.close()
@@ -32,7 +36,8 @@ def in_a_body_that_loses(body: Callable[[Node, asyncio.Event], Awaitable[Any]]) 
     return run(main())  # type: ignore[no-any-return]
 
 
-def test_loss_cancels_the_body_and_raises_lock_lost() -> None:
+@everywhere
+def test_loss_cancels_the_body_and_raises_lock_lost(home: str) -> None:
     seen: list[str] = []
 
     async def body(node: Node, running: asyncio.Event) -> None:
@@ -54,11 +59,12 @@ def test_loss_cancels_the_body_and_raises_lock_lost() -> None:
         await asyncio.sleep(0)  # nothing of the cancellation is left
         seen.append("went on")
 
-    assert not in_a_body_that_loses(body).exception()
-    assert seen == ["cancelled", "'x' is lost: the node was closed", "went on"]
+    assert not in_a_body_that_loses(home, body).exception()
+    assert seen == ["cancelled", f"'x' is lost: the {WHAT[home]} was closed", "went on"]
 
 
-def test_loss_of_nested_locks_is_one_loss_for_the_task() -> None:
+@everywhere
+def test_loss_of_nested_locks_is_one_loss_for_the_task(home: str) -> None:
     async def body(node: Node, running: asyncio.Event) -> str:
         try:
             async with node.locks("x", "y"), node.rlock("z"), node.rlock("z"):
@@ -72,11 +78,12 @@ def test_loss_of_nested_locks_is_one_loss_for_the_task() -> None:
             return "lost"
         return "not lost"
 
-    assert in_a_body_that_loses(body).result() == "lost"
+    assert in_a_body_that_loses(home, body).result() == "lost"
 
 
 @pytest.mark.parametrize("on_lost", ["cancel", "flag"])
-def test_cancellation_by_somebody_else_stays_a_cancellation(on_lost: Any) -> None:
+@everywhere
+def test_cancellation_by_somebody_else_stays_a_cancellation(home: str, on_lost: Any) -> None:
     async def body(node: Node, running: asyncio.Event) -> None:
         task = asyncio.current_task()
         assert task
@@ -85,22 +92,23 @@ def test_cancellation_by_somebody_else_stays_a_cancellation(on_lost: Any) -> Non
             running.set()
             await asyncio.sleep(60)
 
-    assert in_a_body_that_loses(body).cancelled()
+    assert in_a_body_that_loses(home, body).cancelled()
 
 
-def test_a_timeout_around_a_body_is_still_a_timeout() -> None:
+@everywhere
+def test_a_timeout_around_a_body_is_still_a_timeout(home: str) -> None:
     async def main() -> None:
-        async with memory_cluster("a") as (node,):
+        async with homes(home, "a") as (node,):
             with pytest.raises(TimeoutError) as caught:
                 async with asyncio.timeout(0.01), node.lock("x"):
                     await asyncio.sleep(60)
             assert not isinstance(caught.value, AcquireTimeout)
-            assert_at_rest([node])
 
     run(main())
 
 
-def test_a_body_that_swallows_the_cancellation_still_learns_of_the_loss() -> None:
+@everywhere
+def test_a_body_that_swallows_the_cancellation_still_learns_of_the_loss(home: str) -> None:
     async def body(node: Node, running: asyncio.Event) -> int:
         task = asyncio.current_task()
         assert task
@@ -113,10 +121,11 @@ def test_a_body_that_swallows_the_cancellation_still_learns_of_the_loss() -> Non
             return task.cancelling()
         return -1
 
-    assert in_a_body_that_loses(body).result() == 0
+    assert in_a_body_that_loses(home, body).result() == 0
 
 
-def test_on_lost_flag_only_sets_the_flag() -> None:
+@everywhere
+def test_on_lost_flag_only_sets_the_flag(home: str) -> None:
     async def body(node: Node, running: asyncio.Event) -> str:
         done = ""
         try:
@@ -129,37 +138,37 @@ def test_on_lost_flag_only_sets_the_flag() -> None:
             return done
         return "not lost"
 
-    assert in_a_body_that_loses(body).result() == "to its end"
+    assert in_a_body_that_loses(home, body).result() == "to its end"
 
 
-def test_a_body_may_close_its_own_node() -> None:
+@everywhere
+def test_a_body_may_close_its_own_node(home: str) -> None:
     async def main() -> None:
-        (node,) = memory_nodes("a")
-        await node.start()
+        async with homes(home, "a") as (node,):
 
-        async def body() -> None:
-            async with node.lock("x"):
-                await node.close()
-                await asyncio.sleep(0)
+            async def body() -> None:
+                async with node.lock("x"):
+                    await node.close()
+                    await asyncio.sleep(0)
 
-        with pytest.raises(LockLost):
-            await body()
-        await asyncio.sleep(0)
+            with pytest.raises(LockLost):
+                await body()
+            await asyncio.sleep(0)
 
     run(main())
 
 
-def test_a_hold_without_a_body_is_flagged() -> None:
+@everywhere
+def test_a_hold_without_a_body_is_flagged(home: str) -> None:
     async def main() -> None:
-        (node,) = memory_nodes("a")
-        await node.start()
-        hold = await node.lock("x").acquire()
-        await node.close()
-        assert hold
-        assert hold.lost.is_set()
-        with pytest.raises(LockLost, match="closed"):
-            hold.check()
-        await hold.release()
+        async with homes(home, "a") as (node,):
+            hold = await node.lock("x").acquire()
+            await node.close()
+            assert hold
+            assert hold.lost.is_set()
+            with pytest.raises(LockLost, match="closed"):
+                hold.check()
+            await hold.release()
 
     run(main())
 
@@ -187,18 +196,20 @@ def test_a_node_that_was_not_started_says_so() -> None:
         run(node.lock("x").acquire())
 
 
-def test_a_callback_that_fails_keeps_nobody_else_from_hearing(caplog: pytest.LogCaptureFixture) -> None:
+@everywhere
+def test_a_callback_that_fails_keeps_nobody_else_from_hearing(
+    home: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async def main() -> None:
-        (node,) = memory_nodes("a")
-        await node.start()
-        first = await node.lock("x").acquire_or_raise(None)
-        second = await node.lock("y").acquire_or_raise(None)
-        told: list[str] = []
-        first.on_lost = lambda hold: told[3]  # type: ignore[assignment, return-value]
-        second.on_lost = lambda hold: told.append(hold.why)
-        await node.close()
-        assert first.lost.is_set()
-        assert told == ["'y' is lost: the node was closed"]
+        async with homes(home, "a") as (node,):
+            first = await node.lock("x").acquire_or_raise(None)
+            second = await node.lock("y").acquire_or_raise(None)
+            told: list[str] = []
+            first.on_lost = lambda hold: told[3]  # type: ignore[assignment, return-value]
+            second.on_lost = lambda hold: told.append(hold.why)
+            await node.close()
+            assert first.lost.is_set()
+            assert told == [f"'y' is lost: the {node.what} was closed"]
 
     run(main())
     assert "on_lost failed" in caplog.text
@@ -232,7 +243,8 @@ def test_a_loss_that_nobody_has_told_of_is_found_at_the_end(kind: str) -> None:
     run(main())
 
 
-def test_several_locks_may_only_be_flagged() -> None:
+@everywhere
+def test_several_locks_may_only_be_flagged(home: str) -> None:
     async def body(node: Node, running: asyncio.Event) -> str:
         done = ""
         try:
@@ -245,7 +257,7 @@ def test_several_locks_may_only_be_flagged() -> None:
             return done
         return "not lost"
 
-    assert in_a_body_that_loses(body).result() == "to its end"
+    assert in_a_body_that_loses(home, body).result() == "to its end"
 
 
 @pytest.mark.parametrize("lease", [None, 600])

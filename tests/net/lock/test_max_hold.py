@@ -13,8 +13,9 @@ import pytest
 from soloist.core import UsageError
 from soloist.net import LockLost, Node, SyncLock, SyncNode
 from soloist.net.telemetry.observer import Observer
-from soloist.testing import memory_cluster, ports, until
-from tests.net.helpers import assert_at_rest, run, settled
+from soloist.testing import ports, until
+from tests.net.helpers import run
+from tests.net.lock.three import everywhere, homes
 
 SHORT = 0.05
 LONG = 600.0
@@ -31,9 +32,10 @@ KINDS: dict[str, Make] = {
 
 @pytest.mark.parametrize("lease", [None, LONG], ids=["no lease", "lease"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_body_is_cancelled_and_the_next_one_is_let_in(kind: str, lease: float | None) -> None:
+@everywhere
+def test_the_body_is_cancelled_and_the_next_one_is_let_in(home: str, kind: str, lease: float | None) -> None:
     async def main() -> None:
-        async with memory_cluster("ab", lease=lease) as (a, b):
+        async with homes(home, "ab", lease=lease) as (a, b):
 
             async def stay() -> None:
                 async with KINDS[kind](a):
@@ -47,15 +49,14 @@ def test_the_body_is_cancelled_and_the_next_one_is_let_in(kind: str, lease: floa
             assert not task.cancelling()
             async with b.locks("x", "y"), b.semaphore("x", 2, permits=2):
                 pass
-            await settled([a, b])
-            assert_at_rest([a, b])
 
     run(main())
 
 
-def test_a_body_that_takes_no_notice_has_lost_it_all_the_same() -> None:
+@everywhere
+def test_a_body_that_takes_no_notice_has_lost_it_all_the_same(home: str) -> None:
     async def main() -> None:
-        async with memory_cluster("ab") as (a, b):
+        async with homes(home, "ab") as (a, b):
 
             async def stay() -> None:
                 async with a.lock("x", on_lost="flag", max_hold=SHORT) as hold:
@@ -70,9 +71,10 @@ def test_a_body_that_takes_no_notice_has_lost_it_all_the_same() -> None:
     run(main())
 
 
-def test_whoever_is_quick_enough_hears_nothing_of_it() -> None:
+@everywhere
+def test_whoever_is_quick_enough_hears_nothing_of_it(home: str) -> None:
     async def main() -> None:
-        async with memory_cluster("a") as (a,):
+        async with homes(home, "a") as (a,):
             async with a.lock("x", max_hold=LONG) as hold:
                 assert hold.valid
             assert not hold.why
@@ -83,22 +85,23 @@ def test_whoever_is_quick_enough_hears_nothing_of_it() -> None:
 
 
 @pytest.mark.parametrize("inner", [None, SHORT])
-def test_taken_again_it_counts_from_when_it_was_granted(inner: float | None) -> None:
+@everywhere
+def test_taken_again_it_counts_from_when_it_was_granted(home: str, inner: float | None) -> None:
     async def main() -> None:
-        async with memory_cluster("a") as (a,):
+        async with homes(home, "a") as (a,):
             outer = await a.rlock("x", max_hold=None if inner else SHORT).acquire_or_raise(None)
             again = await a.rlock("x", max_hold=inner).acquire_or_raise(None)
             async with asyncio.timeout(LONG):
                 await outer.lost.wait()
                 await again.lost.wait()
-            assert_at_rest([a])
 
     run(main())
 
 
-def test_a_busy_loop_that_cannot_be_told_finds_out_by_the_clock() -> None:
+@everywhere
+def test_a_busy_loop_that_cannot_be_told_finds_out_by_the_clock(home: str) -> None:
     async def main() -> None:
-        async with memory_cluster("a") as (a,):
+        async with homes(home, "a") as (a,):
 
             async def compute() -> None:
                 async with a.lock("x", max_hold=SHORT) as hold:
@@ -109,12 +112,12 @@ def test_a_busy_loop_that_cannot_be_told_finds_out_by_the_clock() -> None:
 
             with pytest.raises(LockLost, match=TOO_LONG):
                 await compute()
-            assert_at_rest([a])
 
     run(main())
 
 
-def test_observers_see_one_exit_of_a_hold_that_was_lost() -> None:
+@everywhere
+def test_observers_see_one_exit_of_a_hold_that_was_lost(home: str) -> None:
     seen: list[tuple[str, str]] = []
 
     class Watch(Observer):
@@ -122,7 +125,7 @@ def test_observers_see_one_exit_of_a_hold_that_was_lost() -> None:
             seen.append((hold.name, hold.why))
 
     async def main() -> None:
-        async with memory_cluster("a") as (a,):
+        async with homes(home, "a") as (a,):
             a.observers.append(Watch())
             hold = await a.lock("x", max_hold=SHORT).acquire_or_raise(None)
             async with asyncio.timeout(LONG):
@@ -134,9 +137,10 @@ def test_observers_see_one_exit_of_a_hold_that_was_lost() -> None:
 
 
 @pytest.mark.parametrize("max_hold", [0, -1, True, "5", float("inf"), float("nan")])
-def test_what_is_no_limit_is_refused(max_hold: Any) -> None:
+@everywhere
+def test_what_is_no_limit_is_refused(home: str, max_hold: Any) -> None:
     async def main() -> None:
-        async with memory_cluster("a") as (a,):
+        async with homes(home, "a") as (a,):
             with pytest.raises(UsageError, match=r"^max_hold must be a number of seconds above 0, or None"):
                 a.lock("x", max_hold=max_hold)
 

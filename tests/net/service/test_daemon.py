@@ -23,7 +23,6 @@ import pytest
 from soloist.core import UsageError
 from soloist.net import AcquireTimeout, LockError, NodeClosed, WouldDeadlock
 from soloist.net.client import operator
-from soloist.net.client.desk import Desk
 from soloist.net.client.operator import operate
 from soloist.net.client.session import Granted
 from soloist.net.link.wire import encode, frame
@@ -186,7 +185,7 @@ def test_several_nodes_here_are_named(pair: Cluster) -> None:
     code, _, err = pair.say("status")
     assert (code, err) == (
         2,
-        "soloist: several nodes of cluster.toml run here (a, b); choose one with --name\n",
+        "soloist: several nodes of cluster.toml run here (a, b); choose one with --name, or cluster.toml#a as URL\n",
     )
 
 
@@ -388,7 +387,7 @@ async def served(names: str = "ab") -> Any:
             shutil.rmtree(directory)
 
 
-def woken_later(desk: Desk, ticket: Granted) -> None:
+def woken_later(ticket: Granted) -> None:
     if ticket.future and not ticket.future.done():
         ticket.future.set_result(None)
         ticket.future.wake_soon()
@@ -401,7 +400,7 @@ def whatever_is_fast(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     if request.param == "a task for each":
         monkeypatch.setattr(ControlServer, "busy", lambda server: True)
     elif request.param == "a turn for each":
-        monkeypatch.setattr(Desk, "_wake", woken_later)
+        monkeypatch.setattr("soloist.net.client.desk._wake", woken_later)
 
 
 @pytest.mark.usefixtures("whatever_is_fast")
@@ -637,11 +636,11 @@ def test_a_client_that_does_not_read_is_dropped() -> None:
         async with served() as (_, server, path):
             reader, writer = await asyncio.open_unix_connection(str(path), limit=1)
             writer.write(frame(encode(Hello(VERSION, "a mute"))))
-            ask = frame(encode(["status", 1]))
+            ask = b"".join(frame(encode(["status", number])) for number in range(1000))
 
             async def talk() -> None:
                 while True:
-                    writer.write(ask * 1000)
+                    writer.write(ask)
                     await writer.drain()
 
             with pytest.raises(ConnectionError):

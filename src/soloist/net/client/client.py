@@ -15,7 +15,7 @@ import ssl
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from soloist.core import UsageError
 from soloist.net import registry
@@ -58,15 +58,7 @@ class Client(Life, LockMaker):
     `secret`, `tls`: how it shows who it is, beyond this host.
     """
 
-    _shown: ClassVar[tuple[str, ...]] = (
-        "break_lock",
-        "close",
-        "holders",
-        "inspect",
-        "node",
-        "start",
-        "trouble",
-    )
+    _shown = ("break_lock", "close", "holders", "inspect", "node", "start", "trouble")
     what, for_threads = "client", "connect_sync"
     __repr__ = of_client
     board = None
@@ -84,7 +76,7 @@ class Client(Life, LockMaker):
     ) -> None:
         self.target: Target = target(url)
         super().__init__(self.target.text)
-        key = check_secret(secret)
+        key = check_secret(secret).rstrip(b"\r\n")  # as a file has it
         check_tls(tls)
         if program is not None:
             check_word("program", program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import ssl
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from soloist.net.client.line import Line, dial
 from soloist.net.client.renewal import Renewal
 from soloist.net.client.session import Session, clock
 from soloist.net.client.url import Target
-from soloist.net.errors import LockLost, NodeClosed
+from soloist.net.errors import NodeClosed
 from soloist.net.link.security import Address
 from soloist.net.link.wire import encode, frame
 from soloist.net.service.dialogue import Bye, Welcome
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 PAUSE = 0.05
 MOST_PAUSE = 1.0
 """Seconds from one search for a node to the next."""
+USELESS_SECONDS = 10.0
+"""Seconds after which the next node is tried, if there is one: this one hangs, or has no lease and lets nobody in."""
 
 
 class Contact:
@@ -45,6 +48,8 @@ class Contact:
         self.closed = False
         self._place: Address | None = None
         """Of the node in use, or of the last one."""
+        self._onward = False
+        """Whether that one was of no use, and the next one is tried first."""
         self._renewal: Renewal | None = None
         self._search: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
@@ -104,10 +109,10 @@ class Contact:
                 raise NodeClosed(self.why or "the client was closed")
 
     async def _dial_any(self) -> None:
-        """One of the places, the one in use first; or an error that says why it is none of them."""
+        """One of the places, as a rule the one in use first; or an error that says why it is none of them."""
         places: list[Address | None] = list(self.target.places) or [None]
         if self._place in places:
-            turn = places.index(self._place)
+            turn = (places.index(self._place) + self._onward) % len(places)
             places = places[turn:] + places[:turn]
         failures = []
         for place in places:
@@ -132,14 +137,18 @@ class Contact:
         else:
             assert place
             line, welcome = await dial(self.desk.client, place, greeting, self.tls)
-        if not moves and key is not self.session:
+        if not moves and key is not self.session:  # it has run out meanwhile
+            line.write(frame(encode(Bye())))
             line.transport.close()
-            raise NodeClosed("its session was over before it was connected again")
+            await self._dial(place)
+            return
         if moves or (key.node and not (welcome.resumed and welcome.instance == key.instance)):
             following = key if moves else Session(key.clock, key.key)
             following.turn = key.turn
-            self._end_session(f"its node is gone, and {where} knows nothing of it", following)
-        self._place, self.line, self.welcome, self.why = place, line, welcome, ""
+            knows = "has it no more" if key.node == welcome.node else "knows nothing of it"
+            self._end_session(f"its node is gone, and {where} {knows}", following)
+        self._place, self._onward = place, False
+        self.line, self.welcome, self.why = line, welcome, ""
         session = self.session
         session.renewed, session.lease, session.node = welcome.renewed, welcome.lease, welcome.node
         session.instance = welcome.instance
@@ -194,35 +203,34 @@ class Contact:
 
     def _renew(self) -> None:
         """With the node at the other end of the line: others may have its name."""
-        session, loop, place = self.session, self.loop, self._place
-        assert place
+        session, loop = self.session, self.loop
+        assert self._place
         assert self.line
-        if not place.unix:
-            place = Address(*self.line.transport.get_extra_info("peername")[:2])
+        place, there = self._place, self.line.transport.get_extra_info("peername")
+        if not place.unix and there:
+            place = Address(there[0], there[1])
 
         def told() -> None:
             with contextlib.suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(self._heard_of, session)
 
-        self._renewal = Renewal(session, place, self.who, self.tls, told)
+        patience = USELESS_SECONDS if len(self.target.places) > 1 else math.inf
+        self._renewal = Renewal(session, place, self.who, self.tls, told, patience)
 
     def _heard_of(self, session: Session) -> None:
         """Something may be held in it; or it is over, and who waits goes on in another one."""
-        if session is self.session and not session.alive():
+        if session is self.session and not (session.alive() and session.begun):
             self._end_session(f"{session.node} was not heard for longer than the session lasts")
+            self._onward = True
             if line := self.line:
                 self.line, self.why = None, f"the session with {session.node} is over"
+                line.write(frame(encode(Bye())))  # if it hears that, it need not wait for us
                 line.transport.close()
                 self.desk.fail_questions(NodeClosed(self.why))
                 self._look_for_node(gone=False)
+        elif session is self.session:
+            self.desk.begun()
         self._tell()
-
-    async def first_renewal(self, session: Session) -> None:
-        """Nothing is held before it is known for how long."""
-        while not session.begun:
-            if session.ended or session is not self.session:
-                raise LockLost("its session ended before anything could be held in it")
-            await self._news.wait()
 
     def _end_session(self, why: str, following: Session | None = None) -> None:
         """What was held in it is lost; the next one has another number."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -33,6 +34,11 @@ class Wanted:
         self.lock, self.asked, self.ticket = lock, asked, ticket
         self.tickets: list[Ticket] = [ticket]
 
+    def again(self) -> None:
+        """What it was granted came to nothing."""
+        del self.tickets[1:]
+        self.ticket.fence, self.ticket.slot, self.ticket.gone = 0, None, False
+
 
 class Desk:
     """Waiting is done here; what is said goes through the client's line, if there is one."""
@@ -40,17 +46,15 @@ class Desk:
     def __init__(self, client: Client, contact: Contact) -> None:
         self.client, self.contact = client, contact
         self.wanted: dict[int, Wanted] = {}
+        self.unsure: dict[int, Wanted] = {}
+        """Those of them that were granted: but the session is good for nothing yet, and nobody is told."""
         self.granted: dict[int, Grant] = {}
         """What the node believes that we have."""
         self.questions: dict[int, asyncio.Future[Any]] = {}
-        self._number = 0
+        self.next = itertools.count(1).__next__
 
     def live(self) -> tuple[int, ...]:
         return (*self.wanted, *self.granted)
-
-    def next(self) -> int:
-        self._number += 1
-        return self._number
 
     # Locks.
 
@@ -72,9 +76,6 @@ class Desk:
                 await self._in_time(future, lock, timeout)
             if ticket.error:
                 raise ticket.error
-            session = ticket.grant.session
-            if not session.begun:
-                await self.contact.first_renewal(session)
             if not ticket.grant.good:
                 raise LockLost(f"{lock.name!r} is lost: it was so before it could be held", name=lock.name)
         except BaseException:
@@ -87,13 +88,16 @@ class Desk:
             async with asyncio.timeout(timeout + ANSWER_SECONDS):
                 await future
         except TimeoutError:
-            trouble = self.client.trouble() or "its node does not answer"
+            unsure = any(wanted.ticket.future is future for wanted in self.unsure.values())
+            silent = "its node has no lease" if unsure else "its node does not answer"
+            trouble = self.client.trouble() or silent
             raise AcquireTimeout(
                 f"{lock.name!r} was not granted within {timeout:g} s; {trouble}", name=lock.name
             ) from None
 
     def _withdraw(self, number: int) -> None:
         waiting = self.wanted.pop(number, None) is not None
+        self.unsure.pop(number, None)
         if self.granted.pop(number, None) or waiting:
             self._say(Release(number))
 
@@ -122,7 +126,7 @@ class Desk:
                 self._refused(number, reply)
             case Answer(number, found):
                 if (waiting := self.questions.get(number)) and not waiting.done():
-                    waiting.set_result(found)
+                    waiting.set_result(found.copy())  # it is read later, and what it shows is not
 
     def _granted(self, said: dialogue.Granted) -> None:
         number = said.number
@@ -137,15 +141,15 @@ class Desk:
         for ticket, fence, slot in zip(wanted.tickets, said.fences, slots, strict=True):
             assert isinstance(ticket, Granted)
             ticket.grant, ticket.fence, ticket.slot, ticket.gone = grant, fence, slot, True
-        self._wake(wanted.ticket)
+        if grant.session.begun:
+            _wake(wanted.ticket)
+        else:
+            self.unsure[number] = wanted
 
-    def _wake(self, ticket: Granted) -> None:
-        """Here and now: no task is running."""
-        future = ticket.future
-        if future and not future.done():
-            future.set_result(None)
-            if future.wake:
-                future.context.run(future.wake, future)
+    def begun(self) -> None:
+        """Something may be held in the session from now on."""
+        for number in list(self.unsure):
+            _wake(self.unsure.pop(number).ticket)
 
     def _refused(self, number: int, said: Refused) -> None:
         if (waiting := self.questions.get(number)) and not waiting.done():
@@ -154,16 +158,27 @@ class Desk:
             wanted.ticket.fail(error_of(said, wanted.lock.name))
 
     def _lost(self, number: int, why: str) -> None:
-        if (grant := self.granted.get(number)) and grant.good:
-            grant.good = False
-            for hold in self._holds_of(grant):
-                hold.lose(why.partition(" is lost: ")[2] or why)
+        if number in self.unsure:
+            del self.granted[number]
+            self._say(Release(number))
+            self.contact.write(self._want_again(number))
+        elif grant := self.granted.get(number):
+            self._lose(grant, why.partition(" is lost: ")[2] or why)
 
-    def _holds_of(self, grant: Grant) -> list[Any]:
-        holds = self.client.table.holds.get(grant.lock, ())
-        return [hold for hold in holds if getattr(hold._tickets[0], "grant", None) is grant]
+    def _lose(self, grant: Grant, why: str) -> None:
+        if not grant.good:
+            return
+        grant.good = False
+        for hold in list(self.client.table.holds.get(grant.lock, ())):
+            if getattr(hold._tickets[0], "grant", None) is grant:
+                hold.lose(why)
 
     # The line.
+
+    def _want_again(self, number: int) -> bytes:
+        wanted = self.wanted[number] = self.unsure.pop(number)
+        wanted.again()
+        return wanted.asked
 
     def say_again(self) -> None:
         """Over a new connection: what waits still waits."""
@@ -175,15 +190,17 @@ class Desk:
         for number, grant in list(self.granted.items()):
             if number not in kept:
                 del self.granted[number]
-                if grant.good:
-                    grant.good = False
-                    for hold in self._holds_of(grant):
-                        hold.lose(why)
+                if number in self.unsure:
+                    self._want_again(number)
+                else:
+                    self._lose(grant, why)
 
     def fail_all(self, error: Exception) -> None:
         """Nobody answers, and nobody will."""
-        for number in list(self.wanted):
-            self.wanted.pop(number).ticket.fail(error)
+        for wanted in [*self.wanted.values(), *self.unsure.values()]:
+            wanted.ticket.fail(error)
+        self.wanted.clear()
+        self.unsure.clear()
         self.fail_questions(error)
 
     def fail_questions(self, error: Exception) -> None:
@@ -202,6 +219,15 @@ class Desk:
 
     def _say(self, request: Request) -> None:
         self.contact.write(frame(encode(request)))
+
+
+def _wake(ticket: Granted) -> None:
+    """Here and now: no task is running."""
+    future = ticket.future
+    if future and not future.done():
+        future.set_result(None)
+        if future.wake:
+            future.context.run(future.wake, future)
 
 
 def written(request: Request) -> bytes:

@@ -5,9 +5,11 @@ A loop in which somebody sleeps or computes must not lose what its program holds
 
 from __future__ import annotations
 
+import math
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -24,12 +26,14 @@ from soloist.net.service.dialogue import Renew, Renewed, decode_reply
 LEAST_SECONDS = 0.02
 MOST_SECONDS = 2.0
 """Seconds between two renewals, at most: else a third of the lease."""
+LEAST_PATIENCE = 0.2
+"""Seconds for an answer, at least."""
 EAGER_SECONDS = 0.1
 """Seconds between two while nothing may be held yet: the node has no lease, and somebody waits for it to have one."""
 
 
 class Renewal:
-    """Of one session. `told` is called in the thread once something may be held in it, and when it is good no longer."""
+    """Of one session. `told` is called in the thread once something may be held in it, and at its end."""
 
     def __init__(
         self,
@@ -38,8 +42,11 @@ class Renewal:
         who: Credentials,
         tls: ssl.SSLContext | None,
         told: Callable[[], None],
+        patience: float = math.inf,
     ) -> None:
+        """`patience`: seconds in which something may be held in it, or else this node is given up."""
         self.session, self.place, self.who, self.tls, self.told = session, place, who, tls, told
+        self._given_up = time.monotonic() + patience
         self._stop = threading.Event()
         self._socket: socket.socket | None = None
         self._thread = threading.Thread(target=self._run, name="soloist session", daemon=True)
@@ -58,12 +65,15 @@ class Renewal:
 
     def _run(self) -> None:
         pause = 0.0
-        while not self._stop.wait(pause) and self.session.alive():
+        while not self._stop.wait(pause) and self._hopeful():
             with suppress(OSError, ProtocolError, NodeClosed, msgspec.MsgspecError):
                 self._converse()
             pause = self._interval() / 4
         if not self._stop.is_set():
             self.told()
+
+    def _hopeful(self) -> bool:
+        return self.session.alive() and (self.session.begun or time.monotonic() < self._given_up)
 
     def _interval(self) -> float:
         bound = self.session.lease or 3 * MOST_SECONDS
@@ -71,6 +81,11 @@ class Renewal:
             return min(bound / 3, EAGER_SECONDS)
         left = self.session.left() or bound
         return max(LEAST_SECONDS, min(bound / 3, left / 2, MOST_SECONDS))
+
+    def _patience(self) -> float:
+        """Seconds until an answer is given up. The first one may be far away."""
+        bound = self.session.lease or 3 * MOST_SECONDS
+        return max(self._interval() if self.session.begun else min(bound / 3, MOST_SECONDS), LEAST_PATIENCE)
 
     def _converse(self) -> None:
         with self._connect() as sock:
@@ -83,7 +98,7 @@ class Renewal:
                     sock.sendall(greeting.heard(body))
             if greeting.welcome.instance != self.session.instance:
                 raise NodeClosed("there the session is another one: what is held here is not known there")
-            while not self._stop.is_set() and self.session.alive():
+            while not self._stop.is_set() and self._hopeful():
                 number = self.session.renew()
                 sock.sendall(frame(encode(Renew(number))))
                 while not self._acknowledged(frames, self._read(sock), number):
@@ -94,7 +109,7 @@ class Renewal:
                 self._stop.wait(self._interval())
 
     def _connect(self) -> socket.socket:
-        seconds = max(self._interval(), 0.2)
+        seconds = self._patience()
         if self.place.unix:
             sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             sock.settimeout(seconds)
@@ -109,7 +124,7 @@ class Renewal:
         return self.tls.wrap_socket(sock, server_hostname=self.place.host) if self.tls else sock
 
     def _read(self, sock: socket.socket) -> bytes:
-        sock.settimeout(max(self._interval(), 0.2))
+        sock.settimeout(self._patience())
         data = sock.recv(65536)
         if not data:
             raise ProtocolError("the node hung up")

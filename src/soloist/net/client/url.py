@@ -43,6 +43,8 @@ def target(url: str | os.PathLike[str] | None) -> Target:
     text = os.fspath(url) if isinstance(url, str | os.PathLike) else None
     if not isinstance(text, str):
         raise UsageError(f"a URL must be a str or a path, not {shown(url)}; {KINDS}")
+    if not text.isprintable():
+        raise UsageError(f"{url!r} is no URL of a node: {KINDS}")
     if text.startswith("unix:"):
         path = text.removeprefix("unix:").removeprefix("//")
         if not path:
@@ -64,10 +66,18 @@ def _remote(text: str, rest: str, kind: Literal["tcp", "tls"]) -> Target:
     client, _, hosts = rest.rpartition("@")
     if not hosts or "/" in hosts:
         raise UsageError(f"{text!r} names no node: soloist://HOST:PORT, or several with commas")
-    places = tuple(address(host if _has_port(host) else f"{host}:{USUAL_PORT}") for host in hosts.split(","))
-    if any(place.unix for place in places):
+    return Target(text, kind, tuple(_place(text, host.strip()) for host in hosts.split(",")), client)
+
+
+def _place(text: str, host: str) -> Address:
+    if host.startswith("unix:"):
         raise UsageError(f"{text!r}: a Unix socket has a URL of its own, unix:/path")
-    return Target(text, kind, places, client)
+    if host.count(":") > 1 and not host.startswith("["):
+        raise UsageError(f"{text!r}: an IPv6 address stands in brackets, as in [::1]:{USUAL_PORT}")
+    try:
+        return address(host if _has_port(host) else f"{host}:{USUAL_PORT}")
+    except UsageError:
+        raise UsageError(f"{text!r}: {host!r} should read HOST or HOST:PORT") from None
 
 
 def _has_port(host: str) -> bool:

@@ -35,9 +35,13 @@ class Turns:
         """When somebody here was last let in."""
         self.due = TURN_SECONDS
         """From when on whoever comes next lets the loop have a turn."""
+        self.heeded = False
+        """Whether whoever acts at this moment is no task, and rouses them itself."""
 
     def rouse_soon(self) -> None:
         """Let those go on who need wait no longer, in the next turn of the loop."""
+        if self.heeded:
+            return
         callers = self.roused[:]
         self.roused.clear()
         for caller in callers:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from soloist.net.link.ciphered import FIRST_BYTE, Ciphered
 from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection
+from soloist.net.link.security import Address
 
 if TYPE_CHECKING:
-    from soloist.net.link.security import Address
     from soloist.net.link.tcp import TcpTransport
 
 BACKLOG = 100
@@ -99,15 +99,18 @@ def _done(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-class Listening:
-    """Accepts, as an `asyncio.Server` does; whoever has `arrived` is seen to at once."""
+class Porch:
+    """Listens, as an `asyncio.Server` does, and tells of whoever comes, from the very moment: `came` is given the socket."""
 
-    def __init__(self, where: Address, warn: Callable[[str], object]) -> None:
-        self.where, self.warn = where, warn
+    def __init__(
+        self,
+        where: Address,
+        came: Callable[[socket.socket], object],
+        warn: Callable[[str], object],
+        backlog: int = BACKLOG,
+    ) -> None:
+        self.where, self.came, self.warn, self.backlog = where, came, warn, backlog
         self.sockets: list[socket.socket] = []
-
-    def arrived(self, sock: socket.socket) -> None:
-        raise NotImplementedError
 
     async def bind(self) -> None:
         """Take the address; nobody is heard before `listen`."""
@@ -144,8 +147,8 @@ class Listening:
         self.sockets.append(sock)
 
     def listen(self) -> None:
-        for sock in reversed(self.sockets):  # the first last: a caller that finds it finds the others, too
-            sock.listen(BACKLOG)
+        for sock in reversed(self.sockets):  # the first last: whoever finds it finds the others, too
+            sock.listen(self.backlog)
             self._look_at(sock)
 
     def _look_at(self, listening: socket.socket) -> None:
@@ -165,24 +168,15 @@ class Listening:
             loop.call_later(OUT_OF_FILES_SECONDS, self._look_at, listening)
             return
         sock.setblocking(False)
-        self.arrived(sock)
+        self.came(sock)
 
     def close(self) -> None:
+        """Again, it does nothing."""
         loop = asyncio.get_running_loop()
-        for sock in self.sockets:
+        while self.sockets:
+            sock = self.sockets.pop()
             loop.remove_reader(sock)
             sock.close()
 
 
-class Porch(Listening):
-    """Where peers come in."""
-
-    def __init__(self, owner: TcpTransport, context: ssl.SSLContext | None) -> None:
-        super().__init__(owner.listen, owner.warn)
-        self.owner, self.context = owner, context
-
-    def arrived(self, sock: socket.socket) -> None:
-        self.owner.made(Visitor(self.owner, sock, self.context))
-
-
-__all__ = ["Listening", "Porch", "Visitor"]
+__all__ = ["Porch", "Visitor"]

@@ -125,7 +125,8 @@ class TcpTransport:
             peer.dialling = asyncio.create_task(self._dial(peer), name=f"dial {peer.name}")
 
     async def _listen(self) -> None:
-        porch = Porch(self, self.tls.server() if self.tls else None)
+        context = self.tls.server() if self.tls else None
+        porch = Porch(self.listen, lambda sock: self.made(Visitor(self, sock, context)), self.warn)
         self.servers.append(porch)
         if self.listen.unix:
             _make_room_for_socket(self.listen.host)

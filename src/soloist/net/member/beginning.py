@@ -90,7 +90,7 @@ class Beginning:
             callers, self.callers = self.callers, []
             for lock, _, ticket in callers:
                 if not ticket.gone:
-                    ticket.fail(self._mismatch(lock))
+                    ticket.fail(unfit(self.who.node, lock, self.mismatches))
 
     # What the node asks and tells.
 
@@ -158,7 +158,7 @@ class Beginning:
     def wait(self, lock: str, capacity: int, ticket: Ticket) -> None:
         """A caller has come too early."""
         if self.mismatches:
-            raise self._mismatch(lock)
+            raise unfit(self.who.node, lock, self.mismatches)
         self.callers = [caller for caller in self.callers if not caller[2].gone]
         self.callers.append(Caller(lock, capacity, ticket))
 
@@ -186,8 +186,8 @@ class Beginning:
             "; ".join(reasons) or "not all members have confirmed each other"
         )
 
-    def _mismatch(self, lock: str) -> ConfigMismatch:
-        peer, why = next(iter(sorted(self.mismatches.items())))
-        return ConfigMismatch(
-            f"{self.who.node!r} and {peer!r} do not fit: {why}", name=lock.partition(":")[2]
-        )
+
+def unfit(node: str, lock: str, peers: dict[str, str]) -> ConfigMismatch:
+    """With the first of those that do not fit."""
+    peer, why = min(peers.items())
+    return ConfigMismatch(f"{node!r} and {peer!r} do not fit: {why}", name=lock.partition(":")[2])

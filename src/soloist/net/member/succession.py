@@ -26,7 +26,7 @@ log = logging.getLogger("soloist.net")
 MOST_MAIL = 100_000
 """Messages that are kept for a view that is not here yet."""
 FINISH_SECONDS = 1.0
-"""How long who leaves in the middle of a beginning waits for its end."""
+"""Seconds that who leaves in the middle of a beginning waits, at most, for its end."""
 
 
 class Succession(Beginning):

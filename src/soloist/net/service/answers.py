@@ -11,13 +11,15 @@ from soloist.net.service.dialogue import (
     AskBreak,
     AskHolders,
     AskInspect,
+    AskStatus,
     ChangeVoters,
     Done,
     Found,
     Holders,
     Leave,
-    Longer,
+    Question,
 )
+from soloist.net.service.status import status
 
 if TYPE_CHECKING:
     from soloist.net.service.session import Session
@@ -27,10 +29,13 @@ log = logging.getLogger("soloist.net")
 WORDS = {"add": "added", "remove": "removed"}
 
 
-async def find(session: Session, question: Longer) -> tuple[Found, Callable[[], object]]:
+async def find(session: Session, question: Question) -> tuple[Found, Callable[[], object]]:
     """The answer, and what is to be done once it is said."""
     node, rights, nothing = session.node, session.rights, lambda: None
     match question:
+        case AskStatus():
+            rights.check_operator("to see how a node is")
+            return status(session.server), nothing
         case AskHolders():
             views = [view for view in await node.holders() if rights.allows(view.lock.partition(":")[2])]
             return Holders(views, node.missing()), nothing

@@ -25,7 +25,9 @@ def choose(config: Config, name: str | None) -> Member:
             f"soloist node --config {config.path} --name {next(iter(config.members))}"
         )
     names = ", ".join(member.name for member in running)
-    raise UsageError(f"several nodes of {config.path} run here ({names}); choose one with --name")
+    raise UsageError(
+        f"several nodes of {config.path} run here ({names}); choose one with --name, or {config.path}#{running[0].name} as URL"
+    )
 
 
 def answers(path: Path) -> bool:

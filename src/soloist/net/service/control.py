@@ -13,6 +13,7 @@ import logging
 import math
 import os
 import socket
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -35,6 +36,7 @@ LOCAL_LIMITS = Limits(
     strangers=4096,
     waiting=20_000,
     holds=20_000,
+    names=sys.maxsize,
     frame=1024 * 1024,
     unread=4 * 1024 * 1024,
 )
@@ -88,18 +90,21 @@ class ControlServer:
 
     # Sessions.
 
-    def session(self, visit: Visit, hello: Hello, rights: Rights) -> tuple[Session | None, bool]:
-        """The one that a client goes on in, or a new one; and whether it goes on. None: it is another client's."""
+    def session(self, visit: Visit, hello: Hello, rights: Rights) -> tuple[Session, bool]:
+        """The one that a client goes on in, or a new one; and whether it goes on."""
         key = hello.session or os.urandom(16)
         session = self.sessions.get(key)
-        if session and (session.rights.name != rights.name or 0 < hello.turn <= session.turn):
-            return None, False
+        if session and session.rights.name != rights.name:
+            raise UsageError("that session belongs to another client")
+        if session and 0 < hello.turn <= session.turn:
+            raise UsageError("that session goes on over a later connection")
         if session and (session.stay is None or session.overdue()):
             session.end()
             session = None
         resumed = session is not None
         if session is None:
-            session = Session(self, key, visit.program, _asked_for(rights, hello.lease), visit.door.limits)
+            assert visit.account
+            session = Session(self, key, visit.program, _asked_for(rights, hello.lease), visit.account)
             self.sessions[key] = session
         elif session.visit:
             session.visit.hang_up()
@@ -113,7 +118,9 @@ class ControlServer:
     def went(self, visit: Visit) -> None:
         """A connection is gone."""
         session = visit.session
-        if session is None or visit.pulse or session.visit is not visit:
+        if session and session.pulse is visit:
+            session.pulse = None
+        if session is None or session.visit is not visit:
             return
         if session.stay is None:
             session.end()

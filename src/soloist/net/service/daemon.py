@@ -16,7 +16,7 @@ from typing import Any
 from soloist.core import UsageError
 from soloist.net.link.security import address
 from soloist.net.node import Node
-from soloist.net.service import supervised
+from soloist.net.service import files, supervised
 from soloist.net.service.config import Config, Member
 from soloist.net.service.control import ControlServer
 from soloist.net.service.door import opened
@@ -33,6 +33,7 @@ LOOK_SECONDS = 1.0
 
 def serve(config: Config, name: str, grace: float = GRACE_SECONDS) -> None:
     """Be that node until told to stop by SIGTERM or SIGINT."""
+    files.raise_limit()
     with claimed(config.member(name)), asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(_serve(config, name, grace))
 
@@ -79,9 +80,7 @@ async def _serve(config: Config, name: str, grace: float) -> None:
         asyncio.get_running_loop().add_signal_handler(number, told.set)
     async with contextlib.AsyncExitStack() as stack:
         node = config.node(name)
-        node.serve_others()
-        if member.port:
-            node.outlived_by_clients(member.port.terms.at_voter)
+        node.serve_others(member.port.terms.at_voter if member.port else 0.0)
         node.written_in(config.path.absolute())
         with contextlib.suppress(UsageError):  # it does without, where OpenTelemetry is not installed
             Spans(node)

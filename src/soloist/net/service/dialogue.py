@@ -145,9 +145,7 @@ class Leave(msgspec.Struct, frozen=True, array_like=True, tag="leave"):
     number: int
 
 
-Longer = AskHolders | AskInspect | AskBreak | ChangeVoters | Leave
-"""What is not answered at once."""
-Question = AskStatus | Longer
+Question = AskStatus | AskHolders | AskInspect | AskBreak | ChangeVoters | Leave
 Request = Acquire | Release | Renew | Bye | Question
 
 

@@ -11,21 +11,28 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from soloist.core import UsageError
+from soloist.net.link.porch import Porch
 from soloist.net.link.security import Address
-from soloist.net.service.arrival import Arrival, Arrivals
+from soloist.net.service import files
+from soloist.net.service.account import Account
+from soloist.net.service.arrival import Arrival
 from soloist.net.service.rights import Book, Limits
 from soloist.net.service.visit import Visit
 
 if TYPE_CHECKING:
-    from soloist.net.link.porch import Listening
     from soloist.net.service.client_port import ClientPort
     from soloist.net.service.control import ControlServer
 
 log = logging.getLogger("soloist.net")
 
+BACKLOG = 1024
+SPACE = 64 * 1024
 CLOSE_SECONDS = 1.0
 REPEAT_SECONDS = 10.0
-"""Seconds until the same complaint about strangers is worth another line in the log."""
+MOST_COMPLAINTS = 20
+"""Lines in that time, each once, about those whom nobody knows: they would fill the log."""
+MOST_ACCOUNTS = 1000
+"""Names beyond which those accounts are forgotten in which there is nothing."""
 PREFIX = "client:"
 """What the name of a client begins with in its certificate."""
 
@@ -45,35 +52,41 @@ class Door:
         self.server, self.limits, self.where, self.book, self.tls = server, limits, where, book, tls
         self.open = trusted
         """Whether nobody has to show who it is."""
-        self.visits: dict[Visit, None] = {}
+        self.visits: dict[Visit | Arrival, None] = {}
         self.strangers: dict[Visit | Arrival, None] = {}
-        self._listening: asyncio.Server | Listening | None = None
-        self._warned: dict[str, float] = {}
+        self.accounts: dict[str, Account] = {}
+        self.space = memoryview(bytearray(SPACE))
+        """Where all connections read into."""
+        self._listening: asyncio.Server | Porch | None = None
+        self._warned: set[str] = set()
+        self._warned_since = -REPEAT_SECONDS
 
     async def open_unix(self, listening: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        self._listening = await loop.create_unix_server(lambda: Visit(self), sock=listening, backlog=1024)
+        self._listening = await loop.create_unix_server(lambda: Visit(self), sock=listening, backlog=BACKLOG)
 
     async def open_port(self, address: Address) -> None:
-        loop = asyncio.get_running_loop()
+        """It takes one connection in each turn of the loop, so that a crowd at the door lets others work."""
+        porch = Porch(
+            address, lambda sock: Arrival(self, sock), lambda why: self.warn("a stranger", why), BACKLOG
+        )
         try:
-            if self.tls:
-                listening = self._listening = Arrivals(self, address)
-                await listening.bind()
-                listening.listen()
-            else:
-                self._listening = await loop.create_server(
-                    lambda: Visit(self), address.host, address.port, backlog=1024
-                )
+            await porch.bind()
+            porch.listen()
+            self._listening = porch
         except OSError as error:
-            if self._listening:
-                self._listening.close()
+            porch.close()
             raise UsageError(f"cannot listen for clients at {address}: {error.strerror or error}") from None
 
     # What visits report.
 
-    def came(self, visit: Visit) -> None:
-        """A connection is up."""
+    def came(self, visit: Visit | Arrival) -> None:
+        """If too many have not shown who they are, the oldest of them has to go."""
+        if isinstance(visit, Arrival):
+            if self.tls is None:
+                return  # it is up at once
+        elif visit.arrival:
+            self.up(visit.arrival)
         if len(self.visits) >= self.limits.connections:
             visit.turn_away(
                 f"this node serves {self.limits.connections} connections, and has no room for more"
@@ -81,10 +94,6 @@ class Door:
             self.warn("clients", f"more than {self.limits.connections} connections")
             return
         self.visits[visit] = None
-        self.stranger(visit)
-
-    def stranger(self, visit: Visit | Arrival) -> None:
-        """One more. If too many have not shown who they are, the oldest of them has to go."""
         if len(self.strangers) >= self.limits.strangers:
             oldest = next(iter(self.strangers))
             del self.strangers[oldest]
@@ -92,12 +101,41 @@ class Door:
             self.warn("strangers", "too many connections have not shown who they are")
         self.strangers[visit] = None
 
-    def known(self, visit: Visit | Arrival) -> None:
+    def up(self, arrival: Arrival) -> None:
+        """It is counted no longer: its connection is, if there is one."""
+        self.visits.pop(arrival, None)
+        self.strangers.pop(arrival, None)
+
+    def known(self, visit: Visit) -> None:
+        """It has shown who it is."""
         self.strangers.pop(visit, None)
 
+    def account(self, visit: Visit, name: str, back: bool) -> Account:
+        """Of whoever it is, with this connection in it; an error if it has too many, unless it has come back in place of one."""
+        if self.book is None:  # a program of the node's own user, by itself
+            account = Account("this one", self.limits)
+        else:
+            shown = bool(name and (self.tls or self.book.proves(name)))
+            account = self._account(f"client {name!r}" if shown else f"the one at {visit.peername[0]}")
+        if not back:
+            account.check_connection()
+        account.connections += 1
+        return account
+
+    def _account(self, key: str) -> Account:
+        if key not in self.accounts:
+            if len(self.accounts) >= MOST_ACCOUNTS:
+                epoch = self.server.node.epoch
+                self.accounts = {who: each for who, each in self.accounts.items() if not each.nothing(epoch)}
+            self.accounts[key] = Account(key, self.limits)
+        return self.accounts[key]
+
     def went(self, visit: Visit) -> None:
-        self.visits.pop(visit, None)
+        if self.visits.pop(visit, self) is self:
+            return  # it was told before
         self.strangers.pop(visit, None)
+        if visit.account:
+            visit.account.connections -= 1
         self.server.went(visit)
 
     def certified(self, transport: asyncio.Transport) -> str:
@@ -110,18 +148,17 @@ class Door:
         """Log it; of whom nobody knows, once in a while."""
         now = time.monotonic()
         if self.book is not None:
-            if now - self._warned.get(why, -REPEAT_SECONDS) < REPEAT_SECONDS:
-                return
-            if len(self._warned) > 100:
+            if now - self._warned_since >= REPEAT_SECONDS:
+                self._warned_since = now
                 self._warned.clear()
-            self._warned[why] = now
+            if why in self._warned or len(self._warned) >= MOST_COMPLAINTS:
+                return
+            self._warned.add(why)
         log.warning("%s: dropped %s on %s: %s", self.server.node.name, program, self.where, why)
 
     async def close(self) -> None:
         if self._listening:
             self._listening.close()
-        for arrival in [each for each in self.strangers if isinstance(each, Arrival)]:
-            arrival.turn_away("the port is closed")
         for visit in list(self.visits):
             visit.hang_up()
         with contextlib.suppress(TimeoutError):
@@ -129,7 +166,7 @@ class Door:
                 while self.visits:
                     await asyncio.sleep(0.005)
         for visit in list(self.visits):  # it does not read what was said last
-            visit.transport.abort()
+            visit.abort()
         while self.visits:
             await asyncio.sleep(0)
 
@@ -137,7 +174,10 @@ class Door:
 async def opened(server: ControlServer, port: ClientPort, limits: Limits | None = None) -> Door:
     """A door at that port."""
     tls = port.tls.server() if port.tls else None
+    if tls:
+        tls.sslobject_class = ssl.SSLObject  # who fails is logged by the door, once in a while
     free = not (port.secrets or tls)
-    door = Door(server, limits or Limits(), "the port for clients", port.book(), tls, free)
+    limits = limits or Limits(connections=files.room(Limits().connections))
+    door = Door(server, limits, "the port for clients", port.book(), tls, free)
     await door.open_port(port.address)
     return door

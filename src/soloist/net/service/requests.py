@@ -14,7 +14,9 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from soloist.core import ProtocolError, SoloistError, UsageError
+import msgspec
+
+from soloist.core import ProtocolError, SoloistError
 from soloist.net.engine.summons import Summons
 from soloist.net.engine.ticket import Ticket
 from soloist.net.errors import AcquireTimeout, NodeClosed
@@ -25,9 +27,13 @@ from soloist.net.losses import abandon
 from soloist.net.service.dialogue import Acquire, Granted, Lost, Refused
 
 if TYPE_CHECKING:
+    from soloist.net.node import Node
     from soloist.net.service.session import Session
 
 log = logging.getLogger("soloist.net")
+
+MOST_TOLD = 5
+"""Lines in the log about what a client leaves behind, one each."""
 
 
 class Waiting:
@@ -47,12 +53,16 @@ class Requests:
 
     def __init__(self, session: Session) -> None:
         self.session, self.server, self.node = session, session.server, session.node
+        self.account = session.account
         self.holds: dict[int, Hold] = {}
         self.waiting: dict[int, Waiting] = {}
         self.tasks: dict[int, asyncio.Task[Any]] = {}
         self.acquiring: set[int] = set()
         """Those of the tasks that ask for a lock."""
         self._context = contextvars.copy_context()
+        self._same: tuple[Any, ...] = ()
+        self._lock: Lock
+        """That of the last request, and what it was made of: most clients want one again and again."""
 
     def live(self) -> tuple[int, ...]:
         return (*self.holds, *self.waiting, *self.acquiring)
@@ -71,15 +81,28 @@ class Requests:
         self.withdraw()
         for task in list(self.tasks.values()):
             task.cancel()
-        for hold in list(self.holds.values()):
-            self._log("%s: %s left while it held %r", hold, level=logging.WARNING)
+        for number, hold in enumerate(list(self.holds.values())):
+            level = logging.WARNING if number < MOST_TOLD else logging.DEBUG
+            self._log("%s: %s left while it held %r", hold, level=level)
             abandon(hold, why)
+        self.account.holds -= len(self.holds)
         self.holds.clear()
 
-    def begin(self, number: int, work: Coroutine[Any, Any, object]) -> None:
+    def begin(self, number: int, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
         task = asyncio.create_task(work)
         self.tasks[number] = task
-        task.add_done_callback(lambda _: self.tasks.pop(number, None))
+        task.add_done_callback(partial(self._ended, number))
+        return task
+
+    def _ended(self, number: int, task: asyncio.Task[Any]) -> None:
+        if self.tasks.get(number) is task:  # or else another one goes on where it was
+            del self.tasks[number]
+
+    def _acquiring_no_more(self, number: int) -> None:
+        """Said by the request itself, and at its end: cancelled at once, it never begins."""
+        if number in self.acquiring:
+            self.acquiring.discard(number)
+            self.account.waiting -= 1
 
     def acquire(self, asked: Acquire) -> None:
         number = asked.number
@@ -91,10 +114,16 @@ class Requests:
             return
         try:
             self._check(asked)
-            lock = self._lock(asked)
+            if (what := msgspec.structs.astuple(asked)[1:]) != self._same:
+                self._lock, self._same = _lock_of(self.node, asked), what
+            lock = self._lock
+            if lock.instance_name not in self.node.instances and lock.instance_name not in self.node.asleep:
+                self.account.brings_in_name(self.node.epoch)
             if lock.permits > 1 or asked.timeout == 0 or lock.delay is not None or self.server.busy():
                 self.acquiring.add(number)
-                self.begin(number, self._acquired(asked, lock))
+                self.account.waiting += 1
+                task = self.begin(number, self._acquired(asked, lock))
+                task.add_done_callback(lambda _: self._acquiring_no_more(number))
             else:
                 self._request(asked, lock)
         except SoloistError as error:
@@ -105,26 +134,7 @@ class Requests:
             raise NodeClosed(self.server.stopping)
         self.session.rights.check(asked.name)
         self.node.check_usable()
-        if len(self.waiting) + len(self.acquiring) >= self.session.limits.waiting:
-            raise UsageError(
-                f"a client may have {self.session.limits.waiting} requests that wait, and this one has"
-            )
-        if len(self.holds) >= self.session.limits.holds:
-            raise UsageError(
-                f"a client may hold {self.session.limits.holds} locks at a time, and this one does"
-            )
-
-    def _lock(self, asked: Acquire) -> Lock:
-        options: dict[str, Any] = {
-            "timeout": asked.timeout,
-            "note": asked.note,
-            "on_lost": "flag",
-            "on_holder_loss": asked.on_holder_loss,
-            "lock_delay": asked.lock_delay,
-        }
-        if asked.value is None:
-            return self.node.lock(asked.name, **options)
-        return self.node.semaphore(asked.name, asked.value, permits=asked.permits, **options)
+        self.account.check_room()
 
     def _request(self, asked: Acquire, lock: Lock) -> None:
         """Without a task: it is granted at once, or its turn will come."""
@@ -135,6 +145,7 @@ class Requests:
             self._enter(waiting)
             return
         self.waiting[number] = waiting
+        self.account.waiting += 1
         ticket.future = Summons(loop=self.node.loop)
         ticket.future.add_done_callback(partial(self._summoned, waiting), context=self._context)
         if asked.timeout is not None:
@@ -143,6 +154,7 @@ class Requests:
     def _summoned(self, waiting: Waiting, _: object) -> None:
         if self.waiting.pop(waiting.asked.number, None) is not waiting:
             return
+        self.account.waiting -= 1
         if waiting.timer:
             waiting.timer.cancel()
         if waiting.ticket.error:
@@ -165,6 +177,7 @@ class Requests:
 
     def _withdraw(self, number: int) -> None:
         waiting = self.waiting.pop(number)
+        self.account.waiting -= 1
         if waiting.timer:
             waiting.timer.cancel()
         waiting.lock._give_up(waiting.ticket)
@@ -175,7 +188,7 @@ class Requests:
         try:
             hold = await lock.acquire_or_raise(asked.timeout)
         except SoloistError as error:
-            self.acquiring.discard(asked.number)
+            self._acquiring_no_more(asked.number)
             self._refuse(asked, error)
         except asyncio.CancelledError:
             if self.server.stopping:
@@ -184,7 +197,7 @@ class Requests:
         else:
             self._granted(asked.number, hold, since)
         finally:
-            self.acquiring.discard(asked.number)
+            self._acquiring_no_more(asked.number)
 
     def _refuse(self, asked: Acquire, error: Exception) -> None:
         if isinstance(error, AcquireTimeout):
@@ -193,7 +206,12 @@ class Requests:
             self.session.say(Refused(asked.number, type(error).__name__, str(error)))
 
     async def _timed_out(self, asked: Acquire, why: str) -> None:
-        self.session.say(Refused(asked.number, "AcquireTimeout", why, await self._holders_of(asked)))
+        with self.account.waits():
+            holders: list[LockState] = []
+            if not self.account.asking.locked():
+                async with self.account.asking:
+                    holders = await _holders_of(self.node, asked)
+        self.session.say(Refused(asked.number, "AcquireTimeout", why, holders))
 
     def _granted(self, number: int, hold: Hold, since: float) -> None:
         if self.session.ended:
@@ -202,27 +220,20 @@ class Requests:
         hold._task = None
         self.server.waits.append(time.monotonic() - since)
         self.holds[number] = hold
+        self.account.holds += 1
         hold.on_lost = lambda lost: self.session.say(Lost(number, lost.why))
         self._log("%s: granted to %s: %r", hold)
         self.session.say(_granted(number, hold))
 
     def release(self, number: int) -> None:
         if hold := self.holds.pop(number, None):
+            self.account.holds -= 1
             self._log("%s: released by %s: %r", hold)
             hold.release_now()
         elif number in self.waiting:
             self._withdraw(number)
         elif task := self.tasks.get(number):
             task.cancel()
-
-    async def _holders_of(self, asked: Acquire) -> list[LockState]:
-        kind = "lock" if asked.value is None else "semaphore"
-        try:
-            inspection = await self.node.inspect(asked.name)
-        except NodeClosed:
-            return []
-        holders = [view for view in inspection.holders if view.lock == f"{kind}:{asked.name}"]
-        return sorted(holders, key=lambda view: view.node)
 
     def _log(self, text: str, hold: Hold, level: int = logging.DEBUG) -> None:
         if log.isEnabledFor(level):
@@ -233,3 +244,26 @@ class Requests:
 
 def _granted(number: int, hold: Hold) -> Granted:
     return Granted(number, tuple(hold.fences), hold.slots)
+
+
+def _lock_of(node: Node, asked: Acquire) -> Lock:
+    options: dict[str, Any] = {
+        "timeout": asked.timeout,
+        "note": asked.note,
+        "on_lost": "flag",
+        "on_holder_loss": asked.on_holder_loss,
+        "lock_delay": asked.lock_delay,
+    }
+    if asked.value is None:
+        return node.lock(asked.name, **options)
+    return node.semaphore(asked.name, asked.value, permits=asked.permits, **options)
+
+
+async def _holders_of(node: Node, asked: Acquire) -> list[LockState]:
+    kind = "lock" if asked.value is None else "semaphore"
+    try:
+        inspection = await node.inspect(asked.name)
+    except NodeClosed:
+        return []
+    holders = [view for view in inspection.holders if view.lock == f"{kind}:{asked.name}"]
+    return sorted(holders, key=lambda view: view.node)

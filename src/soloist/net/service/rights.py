@@ -19,12 +19,16 @@ class Limits(msgspec.Struct, frozen=True):
     """What one door stands, and one client may have. Whatever is above is refused, and said."""
 
     connections: int = 4096
-    strangers: int = 64
+    strangers: int = 512
     """Connections that have not shown who they are; the oldest of them goes first."""
-    waiting: int = 1000
-    """Requests of one client that wait."""
+    share: int = 1024
+    """Connections of one client, and as many for renewals."""
+    waiting: int = 10_000
+    """Requests of one client that wait, over all its connections."""
     holds: int = 10_000
-    """Of one client."""
+    """Of one client, over all its connections."""
+    names: int = 1_000_000
+    """That one client may bring in, until a change of view forgets those that nobody uses."""
     frame: int = 64 * 1024
     """Bytes."""
     unread: int = 1024 * 1024
@@ -85,6 +89,10 @@ class Book(msgspec.Struct, frozen=True):
     def secret_of(self, name: str) -> bytes:
         """Empty if there is none, and a certificate has to do."""
         return self.known[name].secret if name in self.known else self.secret
+
+    def proves(self, name: str) -> bool:
+        """Whether who comes in by that name has shown it, and not just said it."""
+        return bool(name in self.known and self.known[name].secret)
 
     def rights(self, name: str) -> Rights:
         allow = self.known[name].allow if name in self.known else self.allow

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import socket
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,8 +22,8 @@ from soloist.net.service.dialogue import (
     AskStatus,
     ChangeVoters,
     Leave,
-    Longer,
     Lost,
+    Question,
     Refused,
     Release,
     Renewed,
@@ -29,25 +31,28 @@ from soloist.net.service.dialogue import (
     Request,
 )
 from soloist.net.service.requests import Requests
-from soloist.net.service.rights import Limits, Rights
-from soloist.net.service.status import status
+from soloist.net.service.rights import Rights
 from soloist.views import Lease, NodeSession, slower
 
 if TYPE_CHECKING:
+    from soloist.net.service.account import Account
     from soloist.net.service.control import ControlServer
     from soloist.net.service.visit import Visit
 
 
 class Session:
-    """Of one client. `visit` is its connection, while there is one."""
+    """Of one client. `visit` is its connection, while there is one, and `pulse` that for its renewals."""
 
     visit: Visit | None = None
+    pulse: Visit | None = None
 
     def __init__(
-        self, server: ControlServer, key: bytes, program: str, rights: Rights, limits: Limits
+        self, server: ControlServer, key: bytes, program: str, rights: Rights, account: Account
     ) -> None:
+        account.check_session()
+        account.sessions += 1
         self.server, self.node, self.key = server, server.node, key
-        self.program, self.rights, self.limits = program, rights, limits
+        self.program, self.rights, self.account = program, rights, account
         self.requests = Requests(self)
         self.instance = os.urandom(8)
         self.turn = 0
@@ -83,9 +88,12 @@ class Session:
         if self.ended:
             return
         self.ended = True
+        self.account.sessions -= 1
         self.server.forget(self)
         if self.visit:
-            self.visit.cut()  # a client of this host finds that out before anybody else is let in
+            cut(self.visit)  # a client of this host finds that out before anybody else is let in
+        if self.pulse:
+            self.pulse.hang_up()
         self.requests.abandon(why)
 
     def resume(self, live: tuple[int, ...]) -> tuple[int, ...]:
@@ -113,24 +121,40 @@ class Session:
                 self.requests.acquire(request)
             case Release():
                 self.requests.release(request.number)
-            case AskStatus(number):
-                self.say(Answer(number, msgspec.Raw(encode(status(self.server)))))
-            case AskHolders() | AskInspect() | AskBreak() | ChangeVoters() | Leave():
+            case AskStatus() | AskHolders() | AskInspect() | AskBreak() | ChangeVoters() | Leave():
                 if request.number in self.requests.tasks:
                     raise ProtocolError(f"number {request.number} is in use")
-                self.requests.begin(request.number, self._answer(request))
+                try:
+                    self.account.check_room()
+                except SoloistError as error:
+                    self._refuse(request, error)
+                else:
+                    self.requests.begin(request.number, self._answer(request))
             case _:
                 raise ProtocolError(f"{type(request).__name__} does not belong here")
 
-    async def _answer(self, question: Longer) -> None:
-        try:
-            found, then = await find(self, question)
-        except SoloistError as error:
-            self.say(Refused(question.number, type(error).__name__, str(error)))
-            return
+    async def _answer(self, question: Question) -> None:
+        with self.account.waits():
+            try:
+                async with nullcontext() if self.rights.operator else self.account.asking:
+                    found, then = await find(self, question)
+            except SoloistError as error:
+                self._refuse(question, error)
+                return
         self.say(Answer(question.number, msgspec.Raw(encode(found))))
         then()
+
+    def _refuse(self, question: Question, error: SoloistError) -> None:
+        self.say(Refused(question.number, type(error).__name__, str(error)))
 
     def say(self, reply: Reply) -> None:
         if self.visit:
             self.visit.say(reply)
+
+
+def cut(visit: Visit) -> None:
+    """Now, and not once all is written: whoever asks at the other end is told so by the kernel."""
+    sock = visit.transport.get_extra_info("socket")
+    with suppress(OSError, AttributeError), socket.socket(fileno=os.dup(sock.fileno())) as same:
+        same.shutdown(socket.SHUT_RDWR)
+    visit.hang_up()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hmac
 import logging
 import os
-import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -36,6 +34,8 @@ from soloist.net.service.rights import LOCAL, Rights, code
 from soloist.net.service.session import Session
 
 if TYPE_CHECKING:
+    from soloist.net.service.account import Account
+    from soloist.net.service.arrival import Arrival
     from soloist.net.service.door import Door
 
 log = logging.getLogger("soloist.net")
@@ -43,15 +43,22 @@ log = logging.getLogger("soloist.net")
 MALFORMED = (ProtocolError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 GREETING_SECONDS = 10.0
 SESSION_BYTES = 16
+LEAST_FRAME = 5
+"""Bytes."""
+FRAMES_A_TURN = 64
+"""Who sends more than that at once is heard again when others have had their turn."""
 
 
-class Visit(asyncio.Protocol):
+class Visit(asyncio.BufferedProtocol):
     """Served by a door: what comes in there, and what goes out."""
 
     transport: asyncio.Transport
+    account: Account | None = None
+    """Of whoever it is, once that is known."""
+    peername: Any = None
 
-    def __init__(self, door: Door) -> None:
-        self.door, self.server = door, door.server
+    def __init__(self, door: Door, arrival: Arrival | None = None) -> None:
+        self.door, self.server, self.arrival = door, door.server, arrival
         self.frames = Frames(door.limits.frame)
         self.program = "a client"
         self.session: Session | None = None
@@ -67,17 +74,47 @@ class Visit(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport  # type: ignore[assignment]
-        self._patience = asyncio.get_running_loop().call_later(GREETING_SECONDS, self._too_long)
+        self.peername = transport.get_extra_info("peername")
+        self._patience = asyncio.get_running_loop().call_later(
+            GREETING_SECONDS, self._drop, "it did not show in time who it is"
+        )
         self.door.came(self)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self.door.space
+
+    def buffer_updated(self, size: int) -> None:
+        """What is more than can be heard in one turn is kept, for others read into the same place."""
+        data = self.door.space[:size]
+        much = size > FRAMES_A_TURN * LEAST_FRAME
+        self._hear(self.frames.feed(bytes(data) if much else data), FRAMES_A_TURN if much else size)
+
+    def _hear(self, bodies: Iterator[memoryview], turn: int = FRAMES_A_TURN) -> None:
+        turns = self.server.node.turns
+        turns.heeded = True
         try:
-            for body in self.frames.feed(data):
+            for body in bodies:
                 self._next(body)
+                if turns.roused:
+                    turns.rouse_now()
                 if self.transport.is_closing():
+                    return
+                turn -= 1
+                if not turn:
+                    self.transport.pause_reading()
+                    asyncio.get_running_loop().call_soon(self._go_on, bodies)
                     return
         except MALFORMED as error:
             self._drop(printable(str(error)))
+        finally:
+            turns.heeded = False
+            if turns.roused:
+                turns.rouse_soon()
+
+    def _go_on(self, bodies: Iterator[memoryview]) -> None:
+        if not self.transport.is_closing():
+            self.transport.resume_reading()
+            self._hear(bodies)
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._patience:
@@ -113,12 +150,7 @@ class Visit(asyncio.Protocol):
             self._admit(book.rights(name), b"")
             return
         if not book.secret_of(name):
-            who = (
-                f"no client is called {name!r} here"
-                if name
-                else "a client needs a name here: soloist://NAME@HOST:PORT"
-            )
-            self._refuse(who)
+            self._refuse(_unknown(name, name in book.known))
             return
         self._next = self._proven
         self._put(Challenge(self._nonce))
@@ -144,12 +176,10 @@ class Visit(asyncio.Protocol):
             self._begin_pulse(hello, rights, proof)
             return
         try:
+            self.account = self.door.account(self, rights.name, back=hello.session in self.server.sessions)
             session, resumed = self.server.session(self, hello, rights)
-        except UsageError as error:  # it wants a lease that nobody can give it
+        except UsageError as error:
             self._refuse(str(error))
-            return
-        if session is None:
-            self._refuse("that session belongs to another client, or goes on over a later connection")
             return
         self.session, self._next = session, self._asked
         lease = session.rights.session
@@ -174,6 +204,9 @@ class Visit(asyncio.Protocol):
         if session is None or session.rights.name != rights.name:
             self._refuse("there is no such session")
             return
+        if session.pulse:
+            session.pulse.hang_up()  # it has another one now
+        session.pulse = self
         self.session, self.pulse, self._next = session, True, self._renewed
         self._put(
             Welcome(
@@ -214,7 +247,7 @@ class Visit(asyncio.Protocol):
         transport.write(frame(encode(reply)))
         if transport.get_write_buffer_size() > self.door.limits.unread:
             self._drop("it does not read")
-            transport.abort()
+            self.abort()
 
     def _put(self, greeting: Greeting) -> None:
         if not self.transport.is_closing():
@@ -228,22 +261,22 @@ class Visit(asyncio.Protocol):
         self._put(Sorry(why))
         self.hang_up()
 
-    def _too_long(self) -> None:
-        self._drop("it did not show in time who it is")
-
     def _drop(self, why: str) -> None:
         self.door.warn(self.program, why)
         self.hang_up()
 
-    def cut(self) -> None:
-        """Now, and not once all is written: whoever asks at the other end is told so by the kernel."""
-        sock = self.transport.get_extra_info("socket")
-        with (
-            contextlib.suppress(OSError, AttributeError),
-            socket.socket(fileno=os.dup(sock.fileno())) as same,
-        ):
-            same.shutdown(socket.SHUT_RDWR)
-        self.hang_up()
-
     def hang_up(self) -> None:
         self.transport.close()
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+
+def _unknown(name: str, known: bool) -> str:
+    if known:
+        return f"client {name!r} has no secret here: give it a secret_file in [client.{name}]"
+    return (
+        f"no client is called {name!r} here"
+        if name
+        else "a client needs a name here: soloist://NAME@HOST:PORT"
+    )

@@ -286,5 +286,6 @@ async def _look(where: list[str], pids: dict[str, int]) -> dict[str, Look]:
 
 
 def _node(empty: Look, full: Look, after: Look) -> Node:
-    memory, files, names, _ = zip(empty, full, after, strict=True)
-    return Node(memory, files, names, after[3])
+    return Node(
+        (empty[0], full[0], after[0]), (empty[1], full[1], after[1]), (empty[2], full[2], after[2]), after[3]
+    )

@@ -77,9 +77,16 @@ class Requests:
         self.holds.clear()
 
     def begin(self, number: int, work: Coroutine[Any, Any, object]) -> None:
-        task = asyncio.create_task(work)
-        self.tasks[number] = task
-        task.add_done_callback(lambda _: self.tasks.pop(number, None))
+        task = self.tasks[number] = asyncio.create_task(work)
+        task.add_done_callback(partial(self._ended, number))
+
+    def _ended(self, number: int, task: asyncio.Task[Any]) -> None:
+        if self.tasks.get(number) is task:
+            del self.tasks[number]
+        if number in self.acquiring and number not in self.tasks:  # it was cancelled before it began
+            self.acquiring.discard(number)
+            if self.server.stopping:
+                self.session.say(Refused(number, "NodeClosed", self.server.stopping))
 
     def acquire(self, asked: Acquire) -> None:
         number = asked.number

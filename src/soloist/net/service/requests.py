@@ -25,6 +25,7 @@ from soloist.net.losses import abandon
 from soloist.net.service.dialogue import Acquire, Granted, Lost, Refused
 
 if TYPE_CHECKING:
+    from soloist.net.node import Node
     from soloist.net.service.session import Session
 
 log = logging.getLogger("soloist.net")
@@ -200,7 +201,7 @@ class Requests:
             self.session.say(Refused(asked.number, type(error).__name__, str(error)))
 
     async def _timed_out(self, asked: Acquire, why: str) -> None:
-        self.session.say(Refused(asked.number, "AcquireTimeout", why, await self._holders_of(asked)))
+        self.session.say(Refused(asked.number, "AcquireTimeout", why, await _holders_of(self.node, asked)))
 
     def _granted(self, number: int, hold: Hold, since: float) -> None:
         if self.session.ended:
@@ -222,20 +223,21 @@ class Requests:
         elif task := self.tasks.get(number):
             task.cancel()
 
-    async def _holders_of(self, asked: Acquire) -> list[LockState]:
-        kind = "lock" if asked.value is None else "semaphore"
-        try:
-            inspection = await self.node.inspect(asked.name)
-        except NodeClosed:
-            return []
-        holders = [view for view in inspection.holders if view.lock == f"{kind}:{asked.name}"]
-        return sorted(holders, key=lambda view: view.node)
-
     def _log(self, text: str, hold: Hold, level: int = logging.DEBUG) -> None:
         if log.isEnabledFor(level):
             program = self.session.program
             facts = {"lock": hold.name, "fence": hold.fence, "client": program}
             log.log(level, text, self.node.name, program, hold.name, extra=facts)
+
+
+async def _holders_of(node: Node, asked: Acquire) -> list[LockState]:
+    kind = "lock" if asked.value is None else "semaphore"
+    try:
+        inspection = await node.inspect(asked.name)
+    except NodeClosed:
+        return []
+    holders = [view for view in inspection.holders if view.lock == f"{kind}:{asked.name}"]
+    return sorted(holders, key=lambda view: view.node)
 
 
 def _granted(number: int, hold: Hold) -> Granted:

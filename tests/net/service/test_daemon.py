@@ -27,7 +27,7 @@ from soloist.net.client.operator import operate
 from soloist.net.client.session import Granted
 from soloist.net.link.wire import encode, frame
 from soloist.net.service.control import ControlServer
-from soloist.net.service.dialogue import VERSION, Acquire, Hello
+from soloist.net.service.dialogue import VERSION, Acquire, Hello, Release
 from soloist.testing import eventually, memory_cluster, ports, until
 from tests.net.helpers import assert_at_rest, log_lines, run
 from tests.net.service.clients import take
@@ -492,6 +492,29 @@ def test_whoever_goes_leaves_nothing_behind() -> None:
             async with nodes[1].lock("x", timeout=5):
                 pass
             assert_at_rest(nodes)
+
+    run(scenario())
+
+
+def test_who_asks_and_gives_up_in_one_breath_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a request has a task, because somebody watches the node for example, that may be cancelled before it begins. It stayed
+    among those that wait, and at its end the session failed: what the client held was never given back."""
+    monkeypatch.setattr(ControlServer, "busy", lambda server: True)
+
+    async def scenario() -> None:
+        async with served() as (nodes, server, path):
+            async with operate(path) as client:
+                await take(client, "x")
+                [session] = server.sessions.values()
+                number = client.desk.next()
+                both = (Acquire(number, "y"), Release(number))
+                client.contact.write(b"".join(frame(encode(said)) for said in both))
+                assert (await operator.status(client)).clients == 1  # both have been heard
+                assert not session.requests.acquiring
+            await eventually(lambda: not server.sessions)
+            async with nodes[1].lock("x", timeout=5):
+                pass
+        assert_at_rest(nodes)
 
     run(scenario())
 

@@ -122,7 +122,7 @@ def setting(
 
 
 def _rounds(rounds: int | Sequence[int], nodes: int) -> tuple[int, ...]:
-    each = (
+    each: tuple[Any, ...] = (
         tuple(rounds) if isinstance(rounds, Iterable) and not isinstance(rounds, str) else (rounds,) * nodes
     )
     if len(each) != nodes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from soloist.core import UsageError, shown, whole
@@ -24,7 +23,7 @@ WHOLE = ("nodes", "k", "entries", "warmup", "seed", "replications")
 KINDS: dict[str, tuple[type, ...]] = {
     "algorithm": (str,),
     "inside": (float, int),
-    "options": (dict, Mapping),
+    "options": (dict,),
     "network": (Network,),
     "faults": (tuple, list),
 }

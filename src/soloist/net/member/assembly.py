@@ -176,7 +176,8 @@ class Assembly:
         of again."""
         self.hearing.incarnations = self._connected()
         here = set(self.hearing.incarnations.values())
-        for each in filter(None, (self.voter, self.canvass.proposer)):
+        machines: list[Any] = [self.voter, self.canvass.proposer]
+        for each in filter(None, machines):
             each.joiners = {inc: node for inc, node in each.joiners.items() if inc in here}
 
     def _connected(self) -> dict[str, str]:

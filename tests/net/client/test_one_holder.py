@@ -307,3 +307,14 @@ def test_what_is_held_elsewhere_is_good_no_longer_than_the_nodes_own_lease() -> 
 
     with log_lines():
         run(scenario())
+
+
+def test_a_body_that_ends_after_its_session_learns_that_though_nobody_has_told_it() -> None:
+    async def scenario() -> None:
+        async with served("a", lease=60) as (_, _, (where,)), connect(f"soloist://{where}") as client:
+            with pytest.raises(LockLost):
+                async with client.lock("x", timeout=20):
+                    client.contact.session.ended = True
+
+    with log_lines():
+        run(scenario())

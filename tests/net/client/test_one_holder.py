@@ -207,7 +207,7 @@ def test_nor_does_it_matter_who_lets_it_go_first(tmp_path: Path) -> None:
     """Whoever is let in by the end of a connection finds that its client knows."""
 
     async def scenario() -> None:
-        found = []
+        found: list[bool] = []
         async with memory_cluster("a") as (node,):
             server = ControlServer(node, "t", {})
             await server.start(tmp_path / "s")
@@ -293,3 +293,28 @@ def test_where_nobody_was_before_nobody_is_waited_for(tmp_path: Path) -> None:
                 assert (node.beginning.outwaits > time.monotonic()) is outwaits
 
     run(scenario())
+
+
+def test_what_is_held_elsewhere_is_good_no_longer_than_the_nodes_own_lease() -> None:
+    """S2, over the port: the session may last, but the node's peers wait no longer than for the node."""
+
+    async def scenario() -> None:
+        async with served("a", lease=60) as (_, (server,), (where,)):
+            server.left = lambda: 5.0  # type: ignore[method-assign]
+            async with connect(f"soloist://{where}") as client, client.lock("x", timeout=20) as hold:
+                assert hold.valid
+                assert client.contact.session.left() <= 5.0
+
+    with log_lines():
+        run(scenario())
+
+
+def test_a_body_that_ends_after_its_session_learns_that_though_nobody_has_told_it() -> None:
+    async def scenario() -> None:
+        async with served("a", lease=60) as (_, _, (where,)), connect(f"soloist://{where}") as client:
+            with pytest.raises(LockLost):
+                async with client.lock("x", timeout=20):
+                    client.contact.session.ended = True
+
+    with log_lines():
+        run(scenario())

@@ -16,6 +16,7 @@ import pytest
 from soloist.core import UsageError
 from soloist.net import TLS, AcquireTimeout, Client, Node, NodeClosed, connect
 from soloist.net.client import operator
+from soloist.net.client.renewal import Renewal
 from soloist.net.link.security import address
 from soloist.net.link.wire import encode, frame
 from soloist.net.service.client_port import ClientPort
@@ -158,6 +159,36 @@ def test_certificates_name_clients_and_make_no_members(tmp_path: Path) -> None:
         async with served(tls=tls("client-shop")) as (_, _, where):
             with pytest.raises(NodeClosed, match="TLS"):  # a client's certificate is good for no node
                 await connect(f"soloist+tls://{where}", tls=tls("client-shop")).start()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_nobody_goes_on_in_the_session_of_another_client(tmp_path: Path) -> None:
+    """Whoever has learned its number: it is no secret to who may read the memory of a node."""
+
+    async def scenario() -> None:
+        for name in ("shop", "till"):
+            (tmp_path / name).write_text(name)
+        known = {name: (tmp_path / name, ("*",)) for name in ("shop", "till")}
+        async with (
+            served(known=known) as (_, server, where),
+            connect(f"soloist://shop@{where}", secret="shop") as shop,
+        ):
+            hold = await shop.lock("x").acquire_or_raise(None)
+            till = connect(f"soloist://till@{where}", secret="till")
+            (till.contact._place,) = till.target.places
+            session = till.contact.session
+            session.key, session.node, session.turn = shop.contact.session.key, "a", 5
+            with pytest.raises(NodeClosed, match="belongs to another client"):
+                await till.start()
+            renewal = Renewal(session, address(where), till.contact.who, None, lambda: None)
+            with pytest.raises(NodeClosed, match="there is no such session"):
+                await asyncio.to_thread(renewal._converse)
+            renewal.close()
+            assert hold.valid
+            assert len(server.sessions) == 1
+            await hold.release()
 
     with log_lines():
         run(scenario())

@@ -105,3 +105,19 @@ def test_who_asked_to_join_and_has_ended_since_is_not_taken_in() -> None:
 
     with log_lines():
         run(main())
+
+
+def test_a_goodbye_says_how_far_was_counted_by_who_goes() -> None:
+    """Nobody else has heard of these entries."""
+
+    async def main() -> None:
+        a, b, c = await Hub().start()
+        for _ in range(9):
+            async with c.lock("x", timeout=10) as hold:
+                pass
+        await c.close()
+        async with a.lock("x", timeout=10) as later:
+            assert later.fence > hold.fence
+        await close(a, b)
+
+    run(main())

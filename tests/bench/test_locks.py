@@ -411,6 +411,7 @@ def soloist(*words: str) -> str:
 def test_the_command_prints_tables_and_json() -> None:
     tiny = (LOCK, "central", "--rounds", "1", "--processes", "2", "--seconds")
     assert "hand-off p50" in soloist(*tiny[1:], "0.05")
+    assert "| central | minimal lock server, asyncio | " in soloist(*tiny[1:], "0.05", "--markdown")
     for seconds in SECONDS:
         found = json.loads(soloist(*tiny, str(seconds), "--json"))
         assert {row["system"] for row in found["rows"]} == {LOCK, "central"}

@@ -22,6 +22,7 @@ from soloist.bench import locks as locks_bench
 from soloist.bench import simulator as simulator_bench
 from soloist.bench import start as start_bench
 from soloist.bench.ablation import PARTS
+from soloist.bench.bars import bar_table
 from soloist.bench.lock_bars import bars as lock_bars
 from soloist.cli.arguments import Json, at_least
 from soloist.cli.bench_bars import print_bars, print_measured
@@ -160,6 +161,9 @@ def locks(
             metavar="TREE", help="Ours beside those of another worktree of this repository, instead."
         ),
     ] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the tables as a page of the docs has them.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Locks: ours, those of Redis, PostgreSQL, ZooKeeper and etcd where installed, and a minimal lock server.
@@ -206,13 +210,22 @@ def locks(
             _print_semaphores(found_rows, value, json)
             return
         rows = locks_bench.measure(processes, seconds, rounds, systems or (), progress)
-    _print_locks(rows, processes, json)
+    _print_locks(rows, processes, json, markdown)
 
 
-def _print_locks(rows: list[locks_bench.Measurement], processes: list[int], json: bool) -> None:
+def _print_locks(
+    rows: list[locks_bench.Measurement], processes: list[int], json: bool, markdown: bool
+) -> None:
     bars = lock_bars(rows)
     if json:
         print_measured(rows, bars)
+        return
+    if markdown:
+        from soloist.lab.report import markdown_table  # it takes longer to load than all else here
+
+        print(
+            markdown_table(*locks_bench.table(rows, processes)), markdown_table(*bar_table(bars)), sep="\n\n"
+        )
         return
     print_table(
         f"Times in µs, entries per second; ours without a lease (Python {platform.python_version()})",

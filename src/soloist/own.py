@@ -31,6 +31,12 @@ def is_own(text: str) -> bool:
     return ":" in text or text.endswith(".py")
 
 
+def without_ending(text: str) -> str:
+    """The file here that somebody means who leaves out its ending, if there is one."""
+    file = f"{text.replace('-', '_')}.py"
+    return file if os.path.isfile(file) else ""
+
+
 def load(text: str) -> Any:
     """What a file or module has under the name that is given, or under `CARD`."""
     place, attribute = _split(text)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from importlib import import_module
-from os.path import isfile
 
 from soloist.algorithms import _own
 from soloist.algorithms._card import Card, Formula, Option, Size, choice, number
 from soloist.core import UsageError, unknown
-from soloist.own import is_own
+from soloist.own import is_own, without_ending
 
 
 class Catalogue(MutableMapping[str, Card]):
@@ -137,7 +136,7 @@ def _named(text: str, found: Callable[[str], Card]) -> Card:
     try:
         return found(text)
     except UsageError:
-        if text not in taken() and isfile(file := f"{text.replace('-', '_')}.py"):
+        if text not in taken() and (file := without_ending(text)):
             raise UsageError(
                 f"{text} is no algorithm that is known; to have the file here, write {file}"
             ) from None

@@ -13,7 +13,7 @@ from soloist.net.shown import Shown
 class Life(Shown):
     """Started in one loop, closed once, and never of use in the child of a fork."""
 
-    _shown = ("closed", "name", "started")
+    _shown = "closed name started"
     what = "node"
     """In words to users."""
     loop: asyncio.AbstractEventLoop

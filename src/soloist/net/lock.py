@@ -47,9 +47,8 @@ class Lock(Shown):
     """A lock by name. It may be shared by many tasks; each grant is a `Hold` of its own."""
 
     _shown = (
-        "acquire", "acquire_or_raise", "lock_delay", "locked", "max_hold", "name", "note", "on_holder_loss", "on_lost",
-        "release", "timeout",
-    )  # fmt: skip
+        "acquire acquire_or_raise lock_delay locked max_hold name note on_holder_loss on_lost release timeout"
+    )
     kind = "lock"
     permits = 1
     __repr__ = of_lock
@@ -261,7 +260,7 @@ class RLock(Lock):
 class Semaphore(Lock):
     """At most `value` permits are out at a time, over all nodes."""
 
-    _shown = ("capacity", "permits")
+    _shown = "capacity permits"
     kind = "semaphore"
 
     def __init__(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class LockMaker(Shown):
     """The part of a node or a client that its users see most."""
 
-    _shown = ("leader", "lock", "locks", "rlock", "semaphore")
+    _shown = "leader lock locks rlock semaphore"
     voter_only = False
     """Whether it is a node without locks."""
 

@@ -34,9 +34,7 @@ H = TypeVar("H", bound=Any)
 class Threaded(SyncElections, Shown, Generic[H]):
     """Made with what makes the other one, in its loop; it has the same name."""
 
-    _shown = (
-        "break_lock", "close", "holders", "inspect", "leader", "lock", "locks", "name", "rlock", "semaphore", "start",
-    )  # fmt: skip
+    _shown = "break_lock close holders inspect leader lock locks name rlock semaphore start"
     what = "node"
     __repr__ = of_threaded
 

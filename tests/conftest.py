@@ -40,9 +40,15 @@ def no_deadlines() -> None:
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nodes that are not told where to keep their data do so where no other test finds it, nor the user."""
+    """Nodes that are not told where to keep their data do so where no other test finds it, nor the user.
+
+    What is in the user's own home would go before a place that is not there yet: an example of the docs leaves data of a node `a`.
+    """
     monkeypatch.delenv("STATE_DIRECTORY", raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state" / uuid.uuid4().hex))
+    state = tmp_path_factory.getbasetemp() / "state" / uuid.uuid4().hex
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    (home := state / "home").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
 
 
 @pytest.fixture(autouse=True)

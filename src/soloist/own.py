@@ -32,6 +32,12 @@ def is_own(text: str) -> bool:
     return ":" in text or text.endswith(".py")
 
 
+def without_ending(text: str) -> str:
+    """The file here that somebody means who leaves out its ending, if there is one."""
+    file = f"{text.replace('-', '_')}.py"
+    return file if os.path.isfile(file) else ""
+
+
 def load(text: str) -> Any:
     """What a file or module has under the name that is given, or under `CARD`."""
     place, attribute = _split(text)
@@ -42,12 +48,6 @@ def load(text: str) -> Any:
         raise UsageError(
             f"{place} has no {attribute}; an algorithm ends with `{attribute} = Card(…)`, as `soloist new` writes it"
         ) from None
-
-
-def file_named(name: str) -> str | None:
-    """The file here that somebody may mean who leaves out its ending."""
-    file = f"{name.replace('-', '_')}.py"
-    return file if os.path.isfile(file) else None
 
 
 def may_be_registered(group: str) -> bool:

@@ -196,7 +196,12 @@ def test_it_does_not_see_our_environment(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_what_is_no_hand_in_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, data in (("exercise1.py", b"\xff"), ("exercise2.py", b"#" * 2_000_000), ("other.py", b"")):
+    for name, data in (
+        ("exercise1.py", b"\xff"),
+        ("exercise2.py", b"#" * 2_000_000),
+        ("other.py", b""),
+        ("exercise99.py", b""),
+    ):
         (tmp_path / name).write_bytes(data)
     for name, words in (
         ("exercise1.py", "is not text in UTF-8"),

@@ -8,7 +8,7 @@ from importlib import import_module
 from soloist.algorithms import _own
 from soloist.algorithms._card import Card, Formula, Option, Size, choice, number
 from soloist.core import UsageError, unknown
-from soloist.own import file_named, is_own
+from soloist.own import is_own, without_ending
 
 
 class Catalogue(MutableMapping[str, Card]):
@@ -136,7 +136,7 @@ def _named(text: str, found: Callable[[str], Card]) -> Card:
     try:
         return found(text)
     except UsageError:
-        if text not in taken() and (file := file_named(text)):
+        if text not in taken() and (file := without_ending(text)):
             raise UsageError(
                 f"{text} is no algorithm that is known; to have the file here, write {file}"
             ) from None

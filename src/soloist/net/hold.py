@@ -28,10 +28,7 @@ def owner() -> object:
 class Hold(Shown):
     """One grant of one lock. It is true, so `if hold := await lock.acquire(timeout=1):` reads as it should."""
 
-    _shown = (
-        "check", "epoch", "fence", "fences", "lost", "name", "note", "on_lost", "release", "released", "since", "slot",
-        "slots", "valid", "why",
-    )  # fmt: skip
+    _shown = "check epoch fence fences lost name note on_lost release released since slot slots valid why"
     on_lost: Callable[[Hold], None] | None = None
     """Called once, in the node's loop, if the lock is lost."""
     first: Hold | None = None

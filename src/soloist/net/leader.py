@@ -29,7 +29,7 @@ RETRY_SECONDS = 1.0
 class Candidacy(Shown):
     """What candidates in asyncio and in threads have in common."""
 
-    _shown = ("elected", "hold", "leading", "name", "run", "step_down", "term")
+    _shown = "elected hold leading name run step_down term"
     hold: HoldLike | None = None
     """That of the term which has begun here and has not ended."""
     _running = False

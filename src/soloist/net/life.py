@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from threading import get_ident
-from typing import ClassVar
 
 from soloist.core import UsageError
 from soloist.net.errors import NodeClosed
@@ -14,7 +13,7 @@ from soloist.net.shown import Shown
 class Life(Shown):
     """Started in one loop, closed once, and never of use in the child of a fork."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("closed", "name", "started")
+    _shown = "closed name started"
     what = "node"
     """In words to users."""
     loop: asyncio.AbstractEventLoop

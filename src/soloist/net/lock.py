@@ -6,7 +6,7 @@ import asyncio
 import functools
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from soloist.algorithms import CATALOGUE
 from soloist.core import UsageError, whole
@@ -45,10 +45,9 @@ TRY_SECONDS = 1.0
 class Lock(Shown):
     """A lock by name. It may be shared by many tasks; each grant is a `Hold` of its own."""
 
-    _shown: ClassVar[tuple[str, ...]] = (
-        "acquire", "acquire_or_raise", "lock_delay", "locked", "max_hold", "name", "note", "on_holder_loss", "on_lost",
-        "release", "timeout",
-    )  # fmt: skip
+    _shown = (
+        "acquire acquire_or_raise lock_delay locked max_hold name note on_holder_loss on_lost release timeout"
+    )
     kind = "lock"
     permits = 1
     __repr__ = of_lock
@@ -261,7 +260,7 @@ class RLock(Lock):
 class Semaphore(Lock):
     """At most `value` permits are out at a time, over all nodes."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("capacity", "permits")
+    _shown = "capacity permits"
     kind = "semaphore"
 
     def __init__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 from soloist.core import UsageError
 from soloist.net.arguments import OnHolderLoss, check_name
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class LockMaker(Shown):
     """The part of a node or a client that its users see most."""
 
-    _shown: ClassVar[tuple[str, ...]] = ("leader", "lock", "locks", "rlock", "semaphore")
+    _shown = "leader lock locks rlock semaphore"
     voter_only = False
     """Whether it is a node without locks."""
 

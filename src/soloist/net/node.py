@@ -63,7 +63,7 @@ class Node(Life, LockMaker, Seen):
     them of its end (unless `sentinel=False`). `etcd`: endpoints of the one that decides who is a member.
     """
 
-    _shown = ("break_lock", "close", "lease", "observers", "start", "stats", "voter_only")
+    _shown = "break_lock close lease observers start stats voter_only"
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Seen(Shown):
     """The part of a node that is looked at from outside."""
 
-    _shown = ("epoch", "holders", "inspect", "members", "missing", "trouble", "withheld")
+    _shown = "epoch holders inspect members missing trouble withheld"
 
     def __repr__(self) -> str:
         return of_node(self._seen)

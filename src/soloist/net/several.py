@@ -20,7 +20,7 @@ from soloist.net.shown import Shown
 class Locks(Shown):
     """Several locks, all or none, in one fixed order."""
 
-    _shown = ("name", "timeout")
+    _shown = "name timeout"
     __repr__ = of_locks
 
     def __init__(self, locks: list[Lock], timeout: float | None) -> None:

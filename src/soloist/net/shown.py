@@ -11,8 +11,8 @@ from typing import ClassVar
 class Shown:
     """Shows its users what is theirs, and no more."""
 
-    _shown: ClassVar[tuple[str, ...]] = ()
-    """What this class has for users, besides what its bases have."""
+    _shown: ClassVar[str] = ""
+    """What this class has for users, besides what its bases have: names with spaces between."""
 
     def __dir__(self) -> list[str]:
         special = (name for name in super().__dir__() if name.startswith("__"))
@@ -21,4 +21,4 @@ class Shown:
 
 def shown(kind: type) -> frozenset[str]:
     """The names that a class has for its users; none if it does not say."""
-    return frozenset(name for each in kind.__mro__ for name in vars(each).get("_shown", ()))
+    return frozenset(name for each in kind.__mro__ for name in vars(each).get("_shown", "").split())

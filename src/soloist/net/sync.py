@@ -50,7 +50,7 @@ class NodeOptions(TypedDict, total=False):
 class SyncNode(Threaded[Node]):
     """A member of a cluster, for threads. Takes what `Node` takes."""
 
-    _shown = ("missing",)
+    _shown = "missing"
 
     def __init__(
         self, name: str, peers: Mapping[str, str] | None = None, **options: Unpack[NodeOptions]

@@ -32,9 +32,7 @@ OnLost = Callable[["SyncHold"], None]
 class SyncHold(Shown):
     """One grant, for threads."""
 
-    _shown = (
-        "check", "epoch", "fence", "lost", "name", "note", "release", "slot", "slots", "valid", "why",
-    )  # fmt: skip
+    _shown = "check epoch fence lost name note release slot slots valid why"
 
     def __init__(self, node: Threaded[Any], hold: Hold, on_lost: OnLost | None) -> None:
         """In the loop."""
@@ -223,7 +221,7 @@ class Entered:
 class SyncLock(Entered, Shown):
     """A lock, reentrant lock or semaphore by name, for threads. It may be shared by many of them."""
 
-    _shown = ("acquire", "locked", "name", "release")
+    _shown = "acquire locked name release"
     __repr__ = of_lock
 
     def __init__(self, node: Threaded[Any], lock: Lock, on_lost: OnLost | None) -> None:

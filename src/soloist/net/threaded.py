@@ -12,7 +12,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from soloist.net.arguments import OnHolderLoss
 from soloist.net.engine.inquiry import Inspection
@@ -34,9 +34,7 @@ H = TypeVar("H", bound=Any)
 class Threaded(SyncElections, Shown, Generic[H]):
     """Made with what makes the other one, in its loop; it has the same name."""
 
-    _shown: ClassVar[tuple[str, ...]] = (
-        "break_lock", "close", "holders", "inspect", "leader", "lock", "locks", "name", "rlock", "semaphore", "start",
-    )  # fmt: skip
+    _shown = "break_lock close holders inspect leader lock locks name rlock semaphore start"
     what = "node"
     __repr__ = of_threaded
 

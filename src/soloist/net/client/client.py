@@ -58,7 +58,7 @@ class Client(Life, LockMaker):
     `secret`, `tls`: how it shows who it is, beyond this host.
     """
 
-    _shown = ("break_lock", "close", "holders", "inspect", "node", "start", "trouble")
+    _shown = "break_lock close holders inspect node start trouble"
     what, for_threads = "client", "connect_sync"
     __repr__ = of_client
     board = None

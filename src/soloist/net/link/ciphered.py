@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from soloist.net.link.cipher import Encrypted
 from soloist.net.link.connection import MALFORMED, Connection
 from soloist.net.link.handshake import Mismatch
+from soloist.net.link.peer import in_words
 from soloist.net.link.wire import frame
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Ciphered(Connection):
             self.refuse(str(error), isinstance(error, Mismatch))
         except OSError as error:  # of TLS; to strangers `soloist.net.link.security` has said so
             if self.dialled:
-                self.owner.trouble(self.dialled.name, str(error))
+                self.owner.trouble(self.dialled.name, in_words(error))
             self._say_more()
             self.hang_up(gently=True)
         if self.rest is not None and self.theirs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import ssl
 from typing import TYPE_CHECKING, Any
 
 from soloist.net.link.security import Address
@@ -73,4 +74,8 @@ def in_words(error: Exception) -> str:
         return "no answer"
     if isinstance(error, socket.gaierror):
         return str(error.strerror)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not believed: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return str(error)  # its number is none of the system's
     return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)

@@ -155,7 +155,7 @@ class TcpTransport:
             except (OSError, ValueError) as error:  # ValueError: a name that cannot be in a certificate
                 peer.failure = in_words(error)
                 if isinstance(error, ValueError | ssl.SSLError):
-                    self.trouble(peer.name, str(error))
+                    self.trouble(peer.name, in_words(error))
                 else:
                     log.debug("%s: cannot connect to %s: %s", self.name, peer.name, error)
             connected = peer.connections > before

@@ -86,7 +86,7 @@ class Beginning:
             callers, self.callers = self.callers, []
             for lock, _, ticket in callers:
                 if not ticket.gone:
-                    ticket.fail(self._mismatch(lock))
+                    ticket.fail(_mismatch(self, lock))
 
     # What the node asks and tells.
 
@@ -154,7 +154,7 @@ class Beginning:
     def wait(self, lock: str, capacity: int, ticket: Ticket) -> None:
         """A caller has come too early."""
         if self.mismatches:
-            raise self._mismatch(lock)
+            raise _mismatch(self, lock)
         self.callers = [caller for caller in self.callers if not caller[2].gone]
         self.callers.append(Caller(lock, capacity, ticket))
 
@@ -177,8 +177,9 @@ class Beginning:
             "; ".join(reasons) or "not all members have confirmed each other"
         )
 
-    def _mismatch(self, lock: str) -> ConfigMismatch:
-        peer, why = next(iter(sorted(self.mismatches.items())))
-        return ConfigMismatch(
-            f"{self.who.node!r} and {peer!r} do not fit: {why}", name=lock.partition(":")[2]
-        )
+
+def _mismatch(beginning: Beginning, lock: str) -> ConfigMismatch:
+    peer, why = next(iter(sorted(beginning.mismatches.items())))
+    return ConfigMismatch(
+        f"{beginning.who.node!r} and {peer!r} do not fit: {why}", name=lock.partition(":")[2]
+    )

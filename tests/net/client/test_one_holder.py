@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from soloist.net import MemoryHub, Node, NodeClosed, connect
+from soloist.net import LockLost, MemoryHub, Node, NodeClosed, connect
 from soloist.net.client.greeting import Credentials, Greeting
 from soloist.net.link.security import address
 from soloist.net.link.wire import Frames

@@ -226,7 +226,11 @@ def test_a_node_that_was_left_out_hears_nothing_more_of_that_epoch(monkeypatch: 
     def late(self: Membership) -> None:
         rejoin(self)
         envelope = Envelope("lock:x", 1, self.board.table.epoch, 0, 0, 1, msgspec.Raw(encode([])))
-        self.board.receive("a", [Batch(1, 0, [envelope], [])])
+        for peer in (
+            "a",
+            "d",
+        ):  # of d it was not told, and it connects only now: a member of that epoch that is late, too
+            self.board.receive(peer, [Batch(1, 0, [envelope], [])])
         instances.append(set(self.board.instances))
 
     async def go() -> None:

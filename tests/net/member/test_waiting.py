@@ -13,6 +13,7 @@ import pytest
 from soloist.net import AcquireTimeout, Node, NoQuorum, SyncNode
 from soloist.net.client.operator import operate
 from soloist.net.member.absence import Absence
+from soloist.net.member.gate import Gate
 from soloist.net.member.hearing import Hearing
 from soloist.net.member.membership import Membership
 from soloist.testing import crash, eventually, memory_cluster, memory_nodes, ports, until
@@ -87,6 +88,26 @@ def test_a_try_does_not_wait_for_a_lease_that_has_just_ended() -> None:
                 assert await a.semaphore("x", 2, permits=2).acquire(blocking=False) is None
             with pytest.raises((AcquireTimeout, NoQuorum), match="not heard: b, c"):
                 await a.locks("x", "y", timeout=0).take()
+
+    run(main())
+
+
+@pytest.mark.parametrize("options", [{}, {"lock_delay": 0.1}], ids=["plain", "registered"])
+def test_who_was_refused_while_the_lease_was_over_for_a_moment_is_let_in(options: dict[str, Any]) -> None:
+    """A renewal came too late, and the next look at the lease found it good again."""
+
+    async def main() -> None:
+        async with memory_cluster("a", lease=600) as (node,):
+            async with node.lock("x"):
+                pass
+            gate = node.table.door
+            assert isinstance(gate, Gate)
+            clock = gate.clock
+            gate.clock = lambda: clock() + 3600
+            waiting = asyncio.create_task(node.lock("x", **options).acquire(timeout=20))
+            await asyncio.sleep(0.01)
+            gate.clock = clock
+            assert await waiting
 
     run(main())
 

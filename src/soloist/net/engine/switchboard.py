@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any, Protocol
 
 import msgspec
@@ -43,6 +43,13 @@ WAKE = b"\xc0"
 """The body of an envelope that only says that a lock exists (msgpack's nil)."""
 
 
+class Everybody:
+    """Whoever it is."""
+
+    def __contains__(self, peer: object) -> bool:
+        return True
+
+
 class Lobby(Protocol):
     """Where callers and mail wait while there is no view that they belong to."""
 
@@ -70,7 +77,7 @@ class Switchboard:
         self.lobby: Lobby
         self.on_counsel: Callable[[str, Counsel], None] = lambda peer, said: None
         """Called with what is said about who is a member, where nobody has a lease."""
-        self.outsiders: set[str] = set()
+        self.outsiders: Container[str] = ()
         """Peers that are connected, but are not those that the view has under their names."""
         self.table = Table(node, names, cards, locality, effects, self._later)
         self.outgoing = Outgoing(node, names, transport, effects, self.break_off)

@@ -306,7 +306,8 @@ class Council:
             self.events.learned(view)
 
     def _note_lease(self, valid: bool) -> None:
-        if valid and not self.leased:
+        if valid and (self.gate.refused or not self.leased):  # perhaps it was over when nobody looked
+            self.gate.refused = False
             self.events.renewed()
         if self.leased and not valid:
             self.unleased_since = self.clock()

@@ -41,6 +41,8 @@ class Gate:
         """As rooms have it."""
         self._rooms: set[Room] = set()
         """Those that have noted this opening: who goes in or out there does not say so."""
+        self.refused = False
+        """Whether somebody was, and waits until the gate is said to be open again."""
         self._unasked = _one_at_a_time()
         """Whether anybody may do so."""
         self.admit(member)
@@ -100,6 +102,7 @@ class Gate:
                     self._rooms.add(room)
                     room.opening = self._opening
                 return True
+            self.refused = True
             del room.inside[ticket.site]  # before the next step looks there
             if ticket.known:
                 ticket.known = False
@@ -135,11 +138,10 @@ class Gate:
         hold = Holder(lock, self._me, ticket.fence, 0 if capacity == 1 else place(ticket), capacity)
         assert ticket.delay is not None
         with self.mutex:
-            if epoch != self._open:
-                return None
-            asked = self.member.register(
+            asked = epoch == self._open and self.member.register(
                 Registration(hold, self.member.node.name, ticket.delay), self.clock()
             )
+            self.refused |= not asked
         self._drain()
         return hold if asked else None
 
@@ -151,6 +153,7 @@ class Gate:
             ticket.known = epoch == self._open and self.member.enter(
                 hold.lock, hold.slot, hold.fence, self.clock(), hold.size
             )
+            self.refused |= not ticket.known
             return ticket.known
 
     def forgo(self, ticket: Ticket) -> None:

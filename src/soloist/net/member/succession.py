@@ -10,7 +10,7 @@ from contextlib import suppress
 import msgspec
 
 from soloist.net.cards import algorithms_of, bound, check_view
-from soloist.net.engine.switchboard import Switchboard
+from soloist.net.engine.switchboard import Everybody, Switchboard
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.handshake import Who, incarnation
 from soloist.net.link.transport import Transport
@@ -152,10 +152,9 @@ class Succession(Beginning):
         if self.ended:
             return
         waiting, _ = self.board.table.wedge()
-        self.board.outsiders = {
-            *self.roster.told.addresses,
-            *self.transport.connected(),
-        }  # of that epoch nothing is heard any more
+        self.board.outsiders = (
+            Everybody()
+        )  # of that epoch nothing is heard any more, whoever connects meanwhile
         self.open, self.joining = False, True
         self.callers += waiting
         self.who = msgspec.structs.replace(self.who, incarnation=incarnation())

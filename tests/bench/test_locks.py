@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 from collections import deque
@@ -25,7 +24,7 @@ from soloist.bench import (
 )
 from soloist.bench.bars import bar_table
 from soloist.bench.lock_bars import GOALS, LOCK, TCP, bars
-from soloist.bench.lock_crew import Crew, Crews, apart
+from soloist.bench.lock_crew import Crew, Crews
 from soloist.bench.lock_figures import (
     contention,
     in_order,
@@ -35,7 +34,7 @@ from soloist.bench.lock_figures import (
     spread,
     with_spread,
 )
-from soloist.bench.lock_workers import Done, Job, on_core
+from soloist.bench.lock_workers import Done, Job
 from soloist.core import SoloistError, UsageError
 
 MILLION = 1_000_000
@@ -302,22 +301,6 @@ def test_a_semaphore_that_lets_in_too_many_is_reported(monkeypatch: pytest.Monke
     monkeypatch.setattr(lock_semaphores, "most_inside", lambda visits: 3)
     with pytest.raises(SoloistError, match="raymond-k: 3 were inside together, where 2 may be"):
         lock_semaphores.measure(["raymond-k"], 0.05, rounds=1)
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="not run: cores cannot be chosen here")
-def test_a_job_is_done_on_its_core() -> None:
-    cores = os.sched_getaffinity(0)
-    with on_core(-1):
-        assert os.sched_getaffinity(0) == cores
-    used = []
-    for job in apart([Job("hold", "any", "1"), Job("hold", "any", "2")]):
-        with on_core(job.core):
-            used.append(os.sched_getaffinity(0))
-        assert os.sched_getaffinity(0) == cores
-    assert used[0] | used[1] <= cores
-    if len(cores) > 1:
-        assert [len(each) for each in used] == [1, 1]
-        assert used[0] != used[1]
 
 
 def test_idle_locks_cost_some_memory() -> None:

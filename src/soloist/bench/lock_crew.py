@@ -70,11 +70,6 @@ class Crew:
         self.turn.close()
 
 
-def apart(jobs: Sequence[Job]) -> list[Job]:
-    """Each on a core of its own: a message to an idle core takes several times as long as one that stays on its core."""
-    return [msgspec.structs.replace(job, core=core) for core, job in enumerate(jobs)]
-
-
 class Crews:
     """A crew for each kind of loop: to start many processes takes longer than to measure."""
 

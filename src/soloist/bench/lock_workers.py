@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from mmap import mmap
 from multiprocessing.connection import Connection
@@ -63,8 +62,6 @@ class Job(msgspec.Struct, frozen=True):
     turn: str = ""
     """A file that says who had the lock last."""
     number: int = 0
-    core: int = -1
-    """Which of the cores it may use; -1: any."""
 
 
 class Go(msgspec.Struct, frozen=True):
@@ -125,13 +122,12 @@ class Worker:
 
     async def run(self) -> None:
         while job := await self.hear():
-            with on_core(job.core):
-                if job.role == "ping":
-                    await self.ping(job)
-                elif job.role == "pong":
-                    await self.pong(job)
-                else:
-                    await self.use(job)
+            if job.role == "ping":
+                await self.ping(job)
+            elif job.role == "pong":
+                await self.pong(job)
+            else:
+                await self.use(job)
 
     async def hear(self) -> Any:
         return await self.loop.run_in_executor(None, self.pipe.recv)
@@ -207,20 +203,6 @@ class Worker:
 
         await self.measured(work)
         wire.transport.abort()
-
-
-@contextlib.contextmanager
-def on_core(number: int) -> Iterator[None]:
-    """This thread, only there: if the system can be told so, and has more than one."""
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    if number < 0 or len(cores) < 2:
-        yield
-        return
-    os.sched_setaffinity(0, {cores[number % len(cores)]})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
 
 
 def _lock(node: Node, job: Job) -> Lock:

@@ -6,7 +6,7 @@ are measured by turns of their own. Compare only figures of one run.
 
 pair       to take a lock that nobody wants and give it back; ours: the token is here already
 contended  P processes that want nothing but to enter, each again as soon as it has left
-hand-off   from release in one process to entry in the other, which has been waiting; each on a core of its own
+hand-off   from release in one process to entry in the other, which has been waiting
 
 Our nodes talk as they do when nobody says otherwise: on one host through Unix sockets. Across hosts it is TCP, so that
 is measured too. They have no lease (`lease=None`): two of them, which pairs and hand-offs take, would have none anyway. What
@@ -26,7 +26,7 @@ from statistics import median, median_high
 import msgspec
 
 from soloist.bench.bars import Spread
-from soloist.bench.lock_crew import HOLD_SECONDS, Crew, Crews, apart
+from soloist.bench.lock_crew import HOLD_SECONDS, Crew, Crews
 from soloist.bench.lock_figures import (
     Contended,
     contention,
@@ -224,11 +224,10 @@ def _hand_offs(system: System, crew: Crew, where: str, seconds: float) -> Measur
     if system.bare:
         port = str(*free_ports(1))
         roles: list[Role] = ["pong", "ping"]
-        jobs = [Job(role, system.name, port, hold_seconds=HOLD_SECONDS) for role in roles]
-        durations = crew.run(apart(jobs), seconds)[0].durations
+        done = crew.run([Job(role, system.name, port, hold_seconds=HOLD_SECONDS) for role in roles], seconds)
+        durations = done[0].durations
     else:
-        jobs = crew.by_turns(jobs_of(system, where, ["hold", "hold"]))
-        visits = in_order(crew.run(apart(jobs), seconds))
+        visits = in_order(crew.run(crew.by_turns(jobs_of(system, where, ["hold", "hold"])), seconds))
         durations = [b.entered - a.left for a, b in pairwise(visits) if a.process != b.process]
         overlapping = overlaps(visits)
     p50, p99 = p50_p99(durations)

@@ -73,6 +73,15 @@ def die_with_parent() -> None:
         os._exit(1)
 
 
+def end_as_by_ctrl_c() -> None:
+    """SIGTERM ends this program as Ctrl-C does, so that the servers which it has started are ended, too."""
+
+    def told(number: int, frame: object) -> None:
+        raise KeyboardInterrupt("SIGTERM")
+
+    signal.signal(signal.SIGTERM, told)
+
+
 @contextmanager
 def obedient() -> Iterator[None]:
     """The whole life of a child. What fails because all around it is being killed is nobody's concern."""

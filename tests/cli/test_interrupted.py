@@ -106,12 +106,13 @@ def test_a_paper_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     assert reports[0] == reports[1]
 
 
+@pytest.mark.parametrize("line", ["demo --nodes 3 --entries 1000000", "bench clients --clients 3"])
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_the_demo_leaves_no_orphans(how: signal.Signals, tmp_path: Path) -> None:
+def test_no_orphans_are_left(how: signal.Signals, line: str, tmp_path: Path) -> None:
     """The signal goes to the parent alone, as from `kill`."""
-    process = start("demo --nodes 3 --entries 1000000", tmp_path)
+    process = start(line, tmp_path)
     try:
-        until(lambda: sum(busy(each, 0.5) for each, _ in group(process.pid)) >= 4, "three nodes are at work")
+        until(lambda: sum(busy(each, 0.3) for each, _ in group(process.pid)) >= 4, "several are at work")
         process.send_signal(how)
         _, complaint = process.communicate(timeout=PATIENCE)
         assert "Traceback" not in complaint

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+from soloist.children import obedient
 from soloist.testing import Statement
 from soloist.testing.testimony import BlockingTestimony
 
@@ -23,7 +24,7 @@ Grant = tuple[str, int, int, int | None]
 def work(system: System, where: str, witness: tuple[str, int], seed: int) -> None:
     """`where`: the URL, or the port of a PostgreSQL."""
     chance, told = random.Random(seed), BlockingTestimony(witness)
-    with (_ours if system == "client" else _postgres)(where, chance) as (take, give):
+    with obedient(), (_ours if system == "client" else _postgres)(where, chance) as (take, give):
         while True:
             name, capacity, fence, place = take()
             told.give(Statement("enter", name, capacity, str(seed), fence, place))

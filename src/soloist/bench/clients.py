@@ -36,6 +36,8 @@ HOLDERS = 0.8
 """Share of those who are killed that hold the lock."""
 START_SECONDS = 120.0
 NODES = ("a", "b", "c")
+NODE = "import soloist.children as c; c.die_with_parent(); import soloist.cli as s; s.entry_point()"
+"""As `soloist`, but it does not outlive us."""
 PEER = "postgresql"
 Progress = Callable[[int, int], None]
 
@@ -247,7 +249,7 @@ async def _daemons() -> AsyncIterator[tuple[list[str], dict[str, int]]]:
         file.write_text(
             'cluster = "bench"\ncontrol = "{name}.sock"\ndata_dir = "{name}"\nlease = 10\n[nodes]\n' + lines
         )
-        words = [sys.executable, "-m", "soloist", "node", "--config", str(file), "--grace", "0s", "--name"]
+        words = [sys.executable, "-c", NODE, "node", "--config", str(file), "--grace", "0s", "--name"]
         nothing = asyncio.subprocess.DEVNULL
         started = {name: await asyncio.create_subprocess_exec(*words, name, stderr=nothing) for name in NODES}
         try:

@@ -112,6 +112,10 @@ def run(given: list[str]) -> int:
 
         print_catalogue()
         return 0
+    if given[:1] == ["bench"]:
+        from soloist.children import end_as_by_ctrl_c
+
+        end_as_by_ctrl_c()
     from soloist.cli.program import program
 
     return int(program().main(given, prog_name="soloist", standalone_mode=False) or 0)

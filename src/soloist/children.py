@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 PR_SET_PDEATHSIG = 1
 """From linux/prctl.h."""
+LAST_SECONDS = 0.5
+"""Seconds that the end of a process takes, at most."""
 
 
 @contextmanager
@@ -89,8 +91,10 @@ def obedient() -> Iterator[None]:
     try:
         yield
     except Exception:
-        if (parent := multiprocessing.parent_process()) and not parent.is_alive():
-            os._exit(1)
+        if parent := multiprocessing.parent_process():
+            parent.join(LAST_SECONDS)  # its sockets may have been closed before that by which we know
+            if not parent.is_alive():
+                os._exit(1)
         raise
 
 

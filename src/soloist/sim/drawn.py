@@ -110,7 +110,7 @@ class DrawnEngine(Engine):
                 self.now = -now
             else:
                 mail.append(event)
-                if off and (not heap or off[0][0] <= heap[0][0]):
+                if off and (not heap or off[0][:2] < heap[0][:2]):
                     self._take_up()
                 else:
                     self._act(-now)
@@ -124,10 +124,9 @@ class DrawnEngine(Engine):
         return max(due, -self.off[0][0]) if self.off else due
 
     def _is_next(self, event: Event) -> bool:
-        """Whether a message comes before what else is due at the same time."""
-        if self.off and self.off[0][0] == -event[0]:
-            return False
-        return bool(self.heap) and -event[1] < self.heap[0][1]
+        """Whether a message comes before what else is due at the same time: by their numbers."""
+        rivals = [each[0][:2] for each in (self.heap, self.off) if each]
+        return bool(rivals) and (-event[0], -event[1]) < min(rivals)
 
     def _act(self, now: float) -> None:
         if not self.heap:

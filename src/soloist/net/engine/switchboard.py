@@ -110,7 +110,7 @@ class Switchboard:
 
     def go_on(self) -> None:
         """The door is open again."""
-        for instance in [each for each in self.instances.values() if each.parked]:
+        for instance in [each for each in self.instances.values() if each.parked or each.registering]:
             instance.go_on()
         self.turns.rouse_soon()
         self.outgoing.flush_soon()

@@ -264,9 +264,10 @@ def test_a_lease_that_is_over_for_a_moment_keeps_nobody_out_for_good(monkeypatch
     monkeypatch.setattr(Gate, "begin", late)
 
     async def main() -> None:
-        async with memory_cluster("abc", lease=FOR_EVER) as nodes:
-            async with nodes[0].lock("x", on_holder_loss="hold", timeout=60):
-                assert refused
+        async with memory_cluster("abc", lease=FOR_EVER) as (a, _, _):
+            hold = await a.lock("x", on_holder_loss="hold").acquire_or_raise(60)
+            assert refused
+            await hold.release()
 
     run(main())
 

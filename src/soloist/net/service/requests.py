@@ -152,8 +152,9 @@ class Requests:
             waiting.timer = self.node.loop.call_later(asked.timeout, self._expired, waiting)
 
     def _summoned(self, waiting: Waiting, _: object) -> None:
-        if self.waiting.pop(waiting.asked.number, None) is not waiting:
-            return
+        if self.waiting.get(waiting.asked.number) is not waiting:
+            return  # withdrawn just now; and its number may be another request's already
+        del self.waiting[waiting.asked.number]
         self.account.waiting -= 1
         if waiting.timer:
             waiting.timer.cancel()

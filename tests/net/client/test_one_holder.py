@@ -295,6 +295,37 @@ def test_where_nobody_was_before_nobody_is_waited_for(tmp_path: Path) -> None:
     run(scenario())
 
 
+def test_what_the_process_before_was_counts_and_not_what_the_next_one_is(tmp_path: Path) -> None:
+    """It may be given shorter sessions, or serve nobody: clients of the one before go on believing what that one said."""
+
+    async def scenario() -> None:
+        for serves, outwaits, proof in ((3600, False, False), (60, True, False), (None, True, False)):
+            transport = MemoryHub().transport("a")
+            node = Node("a", {"a": ""}, lease=None, data_dir=tmp_path / "a", transport=transport)
+            if serves is not None:
+                node.serve_others(serves)
+            async with node:
+                assert (node.beginning.outwaits > time.monotonic() + 1800) is outwaits
+                assert bool(node.beginning.who.previous) is proof
+                assert node.beginning.open is not outwaits
+
+    run(scenario())
+
+
+def test_who_served_nobody_is_proved_to_have_ended_by_the_next_one(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        for serves, proved in ((True, False), (False, False), (False, True)):
+            node = Node(
+                "a", {"a": ""}, lease=None, data_dir=tmp_path / "a", transport=MemoryHub().transport("a")
+            )
+            if serves:
+                node.serve_others()
+            async with node:
+                assert bool(node.beginning.who.previous) is proved
+
+    run(scenario())
+
+
 def test_what_is_held_elsewhere_is_good_no_longer_than_the_nodes_own_lease() -> None:
     """S2, over the port: the session may last, but the node's peers wait no longer than for the node."""
 

@@ -349,3 +349,37 @@ def test_a_body_that_ends_after_its_session_learns_that_though_nobody_has_told_i
 
     with log_lines():
         run(scenario())
+
+
+def test_a_grant_that_was_read_after_the_end_of_its_session_lets_nobody_in() -> None:
+    """As after a pause: the grant has waited in the socket for so long that somebody else may be inside. It is asked for again."""
+
+    async def scenario() -> None:
+        async with (
+            served("a", lease=60) as (nodes, (server,), (where,)),
+            connect(f"soloist://{where}") as client,
+        ):
+            taken = await nodes[1].lock("x").acquire_or_raise(None)
+            asked = asyncio.create_task(client.lock("x").acquire_or_raise(None))
+            contact = client.contact
+            await eventually(
+                lambda: (
+                    contact.session.begun and any(each.requests.waiting for each in server.sessions.values())
+                )
+            )
+            session, renewal = contact.session, contact._renewal
+            assert renewal
+            renewal.close()
+            late = session.clock() + 3600
+            session.clock = lambda: late
+            await taken.release()
+            await eventually(lambda: client.desk.granted, "the grant has been read")
+            assert not asked.done() or asked.result().valid
+            contact._heard_of(session)  # as the thread has it said
+            async with asyncio.timeout(20):
+                hold = await asked
+            assert hold.valid
+            await hold.release()
+
+    with log_lines():
+        run(scenario())

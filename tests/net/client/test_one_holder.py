@@ -8,11 +8,14 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from soloist.net import LockLost, MemoryHub, Node, NodeClosed, connect
+from soloist.net.client import contact
 from soloist.net.client.greeting import Credentials, Greeting
+from soloist.net.client.line import dial
 from soloist.net.link.security import address
 from soloist.net.link.wire import Frames
 from soloist.net.losses import LEASE_OVER
@@ -361,13 +364,11 @@ def test_a_grant_that_was_read_after_the_end_of_its_session_lets_nobody_in() -> 
         ):
             taken = await nodes[1].lock("x").acquire_or_raise(None)
             asked = asyncio.create_task(client.lock("x").acquire_or_raise(None))
-            contact = client.contact
+            mine = client.contact
             await eventually(
-                lambda: (
-                    contact.session.begun and any(each.requests.waiting for each in server.sessions.values())
-                )
+                lambda: mine.session.begun and any(each.requests.waiting for each in server.sessions.values())
             )
-            session, renewal = contact.session, contact._renewal
+            session, renewal = mine.session, mine._renewal
             assert renewal
             renewal.close()
             late = session.clock() + 3600
@@ -375,11 +376,50 @@ def test_a_grant_that_was_read_after_the_end_of_its_session_lets_nobody_in() -> 
             await taken.release()
             await eventually(lambda: client.desk.granted, "the grant has been read")
             assert not asked.done() or asked.result().valid
-            contact._heard_of(session)  # as the thread has it said
+            mine._heard_of(session)  # as the thread has it said
             async with asyncio.timeout(20):
                 hold = await asked
             assert hold.valid
             await hold.release()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_what_was_lost_before_its_client_has_heard_of_the_grant_is_not_granted_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The grant went out over a connection that was cut, and was broken before the client is back: that one asks anew."""
+
+    async def scenario() -> None:
+        async with (
+            served("a", lease=60) as (nodes, (server,), (where,)),
+            connect(f"soloist://{where}") as client,
+        ):
+            taken = await nodes[0].lock("x").acquire_or_raise(None)
+            asked = asyncio.create_task(client.lock("x").acquire_or_raise(None))
+            await eventually(lambda: any(each.requests.waiting for each in server.sessions.values()))
+            (session,) = server.sessions.values()
+            back = asyncio.Event()
+
+            async def later(*call: Any) -> Any:
+                await back.wait()
+                return await dial(*call)
+
+            monkeypatch.setattr(contact, "dial", later)
+            cut(client)
+            await eventually(lambda: session.visit is None, "it is away")
+            await taken.release()
+            await eventually(lambda: session.requests.holds, "it is granted all the same")
+            (hold,) = session.requests.holds.values()
+            nodes[0].lose("lock:x", hold.fence, "it was broken")
+            async with nodes[1].lock("x", timeout=10):
+                back.set()
+                await eventually(lambda: session.visit is not None and client.contact.line)
+                await eventually(lambda: asked.done() or session.requests.waiting, "it waits, or has it")
+                assert not asked.done() or not asked.result().valid
+            async with asyncio.timeout(10):
+                assert (await asked).valid
 
     with log_lines():
         run(scenario())

@@ -106,6 +106,8 @@ class Requests:
 
     def acquire(self, asked: Acquire) -> None:
         number = asked.number
+        if (hold := self.holds.get(number)) and hold.why:  # lost before the client has heard of the grant
+            self.release(number)
         if number in self.holds or number in self.waiting or number in self.tasks:
             if self.session.stay is None:
                 raise ProtocolError(f"number {number} is in use")

@@ -19,7 +19,7 @@ import pytest
 from soloist.net import AcquireTimeout, LockLost, Node, NodeClosed, connect, connect_sync
 from soloist.net.client import contact
 from soloist.net.client.client import Client
-from soloist.net.client.line import dial
+from soloist.net.client.line import Line, dial
 from soloist.net.link.security import address
 from soloist.net.service.client_port import ClientPort
 from soloist.net.service.control import ControlServer
@@ -130,6 +130,28 @@ def test_what_was_released_after_the_hello_is_released_there_too(monkeypatch: py
             await taken.release()
             async with nodes[1].lock("y", timeout=10):
                 pass
+
+    with log_lines():
+        run(scenario())
+
+
+def test_who_is_cancelled_when_it_has_just_been_welcome_leaves_no_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario() -> None:
+        async with served("a", lease=60) as (_, (server,), (where,)):
+            starting = asyncio.create_task(connect(f"soloist://{where}").start())
+            greeted = Line._greeted
+
+            def welcome(line: Line, body: memoryview) -> None:
+                greeted(line, body)
+                if line.open:
+                    starting.cancel()
+
+            monkeypatch.setattr(Line, "_greeted", welcome)
+            with pytest.raises(asyncio.CancelledError):
+                await starting
+            await eventually(lambda: not any(door.visits for door in server.doors), "nobody is there", 10)
 
     with log_lines():
         run(scenario())

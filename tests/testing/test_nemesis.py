@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from soloist.core import UsageError
 from soloist.net.link.wire import VERSION
-from soloist.testing import Namespaces, until
-from soloist.testing.afflictions import AFFLICTIONS, NEED_PROXIES
+from soloist.testing import Namespaces, afflictions, until
+from soloist.testing.afflictions import AFFLICTIONS, NEED_PROXIES, VOTES
 from soloist.testing.judge import Judgement
 from soloist.testing.nemesis import KINDS, UNCUT, Nemesis
 
@@ -97,6 +100,34 @@ def test_for_long(algorithm: str, direct: bool) -> None:
     seed = int.from_bytes(os.urandom(2), "big")
     print("seed", seed)
     judged("abcde", 60 * MINUTES, seed=seed, lease=2.0, direct=direct, **LOCKS[algorithm])
+
+
+def test_an_old_vote_file_that_is_still_the_newest_is_no_amnesia(tmp_path: Path) -> None:
+    """As at the first fault: nobody has stored anything since, so nobody could find it out."""
+    draw = Random(0)
+    draw.choice = lambda of: "an old vote file" if "nothing" in of else of[0]  # type: ignore[method-assign]
+    told = SimpleNamespace(epoch=1, unvoting="")
+    starts = list[bool]()
+    nemesis: Any = SimpleNamespace(
+        names=["a"],
+        draw=draw,
+        folder=tmp_path,
+        lease=0.001,
+        seed=0,
+        data=lambda name: tmp_path / name,
+        old_votes=lambda name: tmp_path / "old",
+        note=lambda *_: None,
+        fell=lambda name: None,
+        revive=lambda name: starts.append((tmp_path / name).exists()),
+        await_member=lambda name: (tmp_path / name).mkdir(),
+        tally=lambda name: told,
+    )
+    (tmp_path / "a").mkdir()
+    for path in (tmp_path / "a" / VOTES, tmp_path / "old"):
+        path.write_text("as it was born")
+    afflictions.amnesia(nemesis)
+    assert starts == [False, True]  # it began with nothing, and has its own file back
+    assert (tmp_path / "a" / VOTES).exists()
 
 
 def test_wrong_kinds_are_told() -> None:

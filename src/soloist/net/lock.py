@@ -253,6 +253,7 @@ class RLock(Lock):
         self.node.check_usable()
         if held := self.node.table.held_by(self.instance_name, owner()):
             check_timeout(timeout)
+            held.check()  # it may be lost, though nobody has told us: then no body begins
             return Hold(self).joins(held)
         return await super().acquire_or_raise(timeout)
 

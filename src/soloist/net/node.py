@@ -127,6 +127,8 @@ class Node(Life, LockMaker, Seen):
         """
         self.beginning.who = msgspec.structs.replace(self.beginning.who, serves=True)
         self._outlived = outlived
+        if self._data:
+            self._data.serves, self._data.outlives = True, outlived
 
     async def obtain(self, lock: Lock, timeout: float | None) -> list[Ticket]:
         """What a client does in its place: see `Home`."""
@@ -175,8 +177,8 @@ class Node(Life, LockMaker, Seen):
                 self.beginning.who, self._sentinel, self._data
             )
             self.beginning.begin_above(above)
-            if not (self._data and self._data.new):
-                self.beginning.outwaits = time.monotonic() + self._outlived
+            outlived = self._data.outlived if self._data else self._outlived
+            self.beginning.outwaits = time.monotonic() + outlived
             await self.transport.start(self.board.receive, self.beginning)
         except BaseException:
             self.beginning.close()

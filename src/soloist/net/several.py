@@ -37,6 +37,8 @@ class Locks(Shown):
             async with asyncio.timeout(self.timeout or None):
                 for lock in self.locks:
                     holds[lock.name] = await lock.acquire_or_raise(0 if self.timeout == 0 else None)
+            for hold in holds.values():
+                hold.check()  # lost while the others were waited for: then no body begins
         except BaseException as error:
             for hold in reversed(holds.values()):
                 hold.release_now()

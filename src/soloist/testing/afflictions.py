@@ -169,6 +169,8 @@ def amnesia(nemesis: Nemesis) -> None:
     data, aside = nemesis.data(name), nemesis.folder / ASIDE
     nemesis.note(f"{name} is to forget", "amnesia")
     nemesis.fell(name)
+    if how == "an old vote file" and nemesis.old_votes(name).read_bytes() == (data / VOTES).read_bytes():
+        how = "nothing"  # nothing was stored since: that file is the newest, and good
     if how == "an old vote file":
         shutil.copy(data / VOTES, aside)
         shutil.copy(nemesis.old_votes(name), data / VOTES)

@@ -13,7 +13,8 @@ that it *sent*. But a node has a lease of its own, and what its clients hold is 
 - S4 the node lets go of what a session holds when the client has said goodbye or is known to have ended, or when
   the session's lease has passed since the last acknowledgement, on a clock that runs faster than the client's.
 - S5 who comes back within that time, with the session's secret number, goes on in it. The node releases what the client no
-  longer has, as its latest hello says; the client loses what the node no longer has, and is told again of what was lost meanwhile.
+  longer has, as its latest hello says, and what it says once it is welcome that it has given back since; the client loses what the node no longer has, and is told
+  again of what was lost meanwhile. What was lost before the client has heard of the grant is asked for anew.
   A session is with one node: where another one answers, or the same one that has forgotten it, another session begins.
 
 A node that ends of its own will outwaits S4 for all sessions before it says goodbye to its peers: their clients may be

@@ -8,11 +8,14 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from soloist.net import LockLost, MemoryHub, Node, NodeClosed, connect
+from soloist.net.client import contact
 from soloist.net.client.greeting import Credentials, Greeting
+from soloist.net.client.line import dial
 from soloist.net.link.security import address
 from soloist.net.link.wire import Frames
 from soloist.net.losses import LEASE_OVER
@@ -295,6 +298,37 @@ def test_where_nobody_was_before_nobody_is_waited_for(tmp_path: Path) -> None:
     run(scenario())
 
 
+def test_what_the_process_before_was_counts_and_not_what_the_next_one_is(tmp_path: Path) -> None:
+    """It may be given shorter sessions, or serve nobody: clients of the one before go on believing what that one said."""
+
+    async def scenario() -> None:
+        for serves, outwaits, proof in ((3600, False, False), (60, True, False), (None, True, False)):
+            transport = MemoryHub().transport("a")
+            node = Node("a", {"a": ""}, lease=None, data_dir=tmp_path / "a", transport=transport)
+            if serves is not None:
+                node.serve_others(serves)
+            async with node:
+                assert (node.beginning.outwaits > time.monotonic() + 1800) is outwaits
+                assert bool(node.beginning.who.previous) is proof
+                assert node.beginning.open is not outwaits
+
+    run(scenario())
+
+
+def test_who_served_nobody_is_proved_to_have_ended_by_the_next_one(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        for serves, proved in ((True, False), (False, False), (False, True)):
+            node = Node(
+                "a", {"a": ""}, lease=None, data_dir=tmp_path / "a", transport=MemoryHub().transport("a")
+            )
+            if serves:
+                node.serve_others()
+            async with node:
+                assert bool(node.beginning.who.previous) is proved
+
+    run(scenario())
+
+
 def test_what_is_held_elsewhere_is_good_no_longer_than_the_nodes_own_lease() -> None:
     """S2, over the port: the session may last, but the node's peers wait no longer than for the node."""
 
@@ -315,6 +349,77 @@ def test_a_body_that_ends_after_its_session_learns_that_though_nobody_has_told_i
             with pytest.raises(LockLost):
                 async with client.lock("x", timeout=20):
                     client.contact.session.ended = True
+
+    with log_lines():
+        run(scenario())
+
+
+def test_a_grant_that_was_read_after_the_end_of_its_session_lets_nobody_in() -> None:
+    """As after a pause: the grant has waited in the socket for so long that somebody else may be inside. It is asked for again."""
+
+    async def scenario() -> None:
+        async with (
+            served("a", lease=60) as (nodes, (server,), (where,)),
+            connect(f"soloist://{where}") as client,
+        ):
+            taken = await nodes[1].lock("x").acquire_or_raise(None)
+            asked = asyncio.create_task(client.lock("x").acquire_or_raise(None))
+            mine = client.contact
+            await eventually(
+                lambda: mine.session.begun and any(each.requests.waiting for each in server.sessions.values())
+            )
+            session, renewal = mine.session, mine._renewal
+            assert renewal
+            renewal.close()
+            late = session.clock() + 3600
+            session.clock = lambda: late
+            await taken.release()
+            await eventually(lambda: client.desk.granted, "the grant has been read")
+            assert not asked.done() or asked.result().valid
+            mine._heard_of(session)  # as the thread has it said
+            async with asyncio.timeout(20):
+                hold = await asked
+            assert hold.valid
+            await hold.release()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_what_was_lost_before_its_client_has_heard_of_the_grant_is_not_granted_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The grant went out over a connection that was cut, and was broken before the client is back: that one asks anew."""
+
+    async def scenario() -> None:
+        async with (
+            served("a", lease=60) as (nodes, (server,), (where,)),
+            connect(f"soloist://{where}") as client,
+        ):
+            taken = await nodes[0].lock("x").acquire_or_raise(None)
+            asked = asyncio.create_task(client.lock("x").acquire_or_raise(None))
+            await eventually(lambda: any(each.requests.waiting for each in server.sessions.values()))
+            (session,) = server.sessions.values()
+            back = asyncio.Event()
+
+            async def later(*call: Any) -> Any:
+                await back.wait()
+                return await dial(*call)
+
+            monkeypatch.setattr(contact, "dial", later)
+            cut(client)
+            await eventually(lambda: session.visit is None, "it is away")
+            await taken.release()
+            await eventually(lambda: session.requests.holds, "it is granted all the same")
+            (hold,) = session.requests.holds.values()
+            nodes[0].lose("lock:x", hold.fence, "it was broken")
+            async with nodes[1].lock("x", timeout=10):
+                back.set()
+                await eventually(lambda: session.visit is not None and client.contact.line)
+                await eventually(lambda: asked.done() or session.requests.waiting, "it waits, or has it")
+                assert not asked.done() or not asked.result().valid
+            async with asyncio.timeout(10):
+                assert (await asked).valid
 
     with log_lines():
         run(scenario())

@@ -495,3 +495,29 @@ def test_hostile_frames_at_the_port_harm_nobody_else(frames: int, crowd: int) ->
 
     with log_lines():
         run(scenario(), seconds=600)
+
+
+def test_a_number_that_is_used_again_at_once_is_another_request() -> None:
+    """The first one is granted and withdrawn before anybody was told, and its number asks for something else."""
+
+    async def scenario() -> None:
+        async with served() as (nodes, server, where):
+            async with connect(f"soloist://{where}"):
+                first, second = [await nodes[0].lock(name).acquire_or_raise(None) for name in "xy"]
+                (session,) = server.sessions.values()
+                session.say = lambda reply: None  # type: ignore[method-assign]
+                session.handle(Acquire(5, "x"))
+                first.release_now()
+                session.handle(Release(5))
+                session.handle(Acquire(5, "y"))
+                await second.release()
+                await eventually(lambda: session.requests.holds, "it has what it asked for last")
+                assert session.requests.holds[5].name == "y"
+                assert session.account.waiting == 0
+            for name in "xy":
+                async with nodes[1].lock(name, timeout=5):
+                    pass
+            assert_at_rest(nodes)
+
+    with log_lines():
+        run(scenario())

@@ -12,11 +12,14 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from subprocess import PIPE, Popen
+from typing import Any
 
 import pytest
 
 from soloist.net import AcquireTimeout, LockLost, Node, NodeClosed, connect, connect_sync
+from soloist.net.client import contact
 from soloist.net.client.client import Client
+from soloist.net.client.line import Line, dial
 from soloist.net.link.security import address
 from soloist.net.service.client_port import ClientPort
 from soloist.net.service.control import ControlServer
@@ -95,6 +98,60 @@ def test_what_was_released_meanwhile_is_released_there_too() -> None:
             await hold.release()
             async with client.lock("x", timeout=10) as later:
                 assert later.fence > hold.fence
+
+    with log_lines():
+        run(scenario())
+
+
+def test_what_was_released_after_the_hello_is_released_there_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection is being made, and its hello has said what the client has: that is so no more when it is welcome."""
+
+    async def scenario() -> None:
+        async with (
+            served("a", lease=60) as (nodes, (server,), (where,)),
+            connect(f"soloist://{where}") as client,
+        ):
+            taken = await nodes[0].lock("y").acquire_or_raise(None)
+            hold = await client.lock("x").acquire_or_raise(None)
+            asked = asyncio.create_task(client.lock("y").acquire_or_raise(None))
+            await eventually(lambda: any(each.requests.waiting for each in server.sessions.values()))
+
+            async def gives_up_meanwhile(*call: Any) -> Any:
+                found = await dial(*call)
+                await hold.release()
+                asked.cancel()
+                await asyncio.wait({asked})
+                return found
+
+            monkeypatch.setattr(contact, "dial", gives_up_meanwhile)
+            cut(client)
+            async with nodes[1].lock("x", timeout=10) as later:
+                assert later.fence > hold.fence
+            await taken.release()
+            async with nodes[1].lock("y", timeout=10):
+                pass
+
+    with log_lines():
+        run(scenario())
+
+
+def test_who_is_cancelled_when_it_has_just_been_welcome_leaves_no_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario() -> None:
+        async with served("a", lease=60) as (_, (server,), (where,)):
+            starting = asyncio.create_task(connect(f"soloist://{where}").start())
+            greeted = Line._greeted
+
+            def welcome(line: Line, body: memoryview) -> None:
+                greeted(line, body)
+                if line.open:
+                    starting.cancel()
+
+            monkeypatch.setattr(Line, "_greeted", welcome)
+            with pytest.raises(asyncio.CancelledError):
+                await starting
+            await eventually(lambda: not any(door.visits for door in server.doors), "nobody is there", 10)
 
     with log_lines():
         run(scenario())

@@ -13,7 +13,7 @@ import pytest
 from soloist.net import AcquireTimeout, LockLost, Node, NodeClosed
 from soloist.net.member.gate import Gate
 from soloist.testing import eventually, memory_cluster, memory_nodes, started
-from tests.net.helpers import asked, run
+from tests.net.helpers import asked, assert_at_rest, log_lines, run, settled
 from tests.net.lock.three import everywhere, homes
 
 WHAT = {"node": "node", "connect": "client", "elsewhere": "client"}
@@ -277,3 +277,28 @@ def test_since_when_it_is_held_is_on_the_clock_of_monotonic(lease: float | None)
                     assert before - 3600.001 <= hold.since <= time.monotonic() - 3600
 
     run(main())
+
+
+def test_who_loses_one_of_several_permits_keeps_none_of_them() -> None:
+    """The lease was over when it was looked at, and renewed before anybody else looked: nobody says that the others are lost."""
+
+    async def scenario() -> None:
+        async with memory_cluster("ab", lease=600.0) as (a, b):
+            hold = await a.semaphore("s", 3, permits=2, on_lost="flag").acquire_or_raise(None)
+            council = a.beginning.council
+            assert council
+            with council.gate.step() as member:
+                worth = dict(member.worth)
+                member.worth = dict.fromkeys(worth, -1.0)
+            assert not hold.valid
+            with council.gate.step() as member:
+                member.worth = worth
+            await hold.lost.wait()
+            await hold.release()
+            async with b.semaphore("s", 3, permits=3, timeout=10):
+                pass
+            await settled([a, b])
+            assert_at_rest([a, b])
+
+    with log_lines():
+        run(scenario())

@@ -6,7 +6,9 @@ import asyncio
 
 import pytest
 
-from soloist.net import Node, WouldDeadlock
+from soloist.net import LockLost, Node, WouldDeadlock
+from soloist.testing import memory_cluster
+from tests.net.helpers import run
 from tests.net.lock.three import on_three_nodes
 
 
@@ -37,3 +39,22 @@ async def test_an_rlock_is_entered_again_with_the_same_fence(nodes: list[Node]) 
     assert not outer.valid
     async with b.lock("x", timeout=5) as later:
         assert later.fence > outer.fence
+
+
+def test_what_is_lost_is_not_entered_again() -> None:
+    """Its lease is over, and nobody has told the holder yet."""
+
+    async def scenario() -> None:
+        async with memory_cluster("ab", lease=600.0) as (a, _):
+            lock = a.rlock("x", on_lost="flag")
+            hold = await lock.acquire_or_raise(None)
+            council = a.beginning.council
+            assert council
+            with council.gate.step() as member:
+                member.worth = dict.fromkeys(member.worth, -1.0)
+            with pytest.raises(LockLost):
+                await lock.acquire()
+            await hold.lost.wait()
+            await hold.release()
+
+    run(scenario())

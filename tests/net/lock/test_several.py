@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from soloist.core import UsageError
-from soloist.net import AcquireTimeout, Node
-from soloist.testing import memory_nodes
+from soloist.net import AcquireTimeout, LockLost, Node
+from soloist.testing import eventually, memory_nodes
 from tests.net.helpers import Exclusion
 from tests.net.lock.three import on_three_nodes
 
@@ -48,3 +48,29 @@ def test_no_locks_at_all_is_a_mistake() -> None:
     (node,) = memory_nodes("a")
     with pytest.raises(UsageError, match="at least one"):
         node.locks()
+
+
+@on_three_nodes
+async def test_no_body_begins_with_one_that_was_lost_while_the_others_were_waited_for(
+    nodes: list[Node],
+) -> None:
+    a, b, c = nodes
+    entered = False
+
+    async def work() -> None:
+        nonlocal entered
+        async with a.locks("x", "y"):
+            entered = True
+
+    taken = await b.lock("y").acquire_or_raise(None)
+    task = asyncio.create_task(work())
+    await eventually(lambda: "lock:x" in a.holds, "it has the first")
+    (hold,) = a.holds["lock:x"]
+    a.lose("lock:x", hold.fence, "it was broken")
+    async with c.lock("x", timeout=5):
+        await taken.release()
+        with pytest.raises(LockLost, match="'x' is lost"):
+            await task
+    assert not entered
+    async with c.locks("x", "y", timeout=5):
+        pass

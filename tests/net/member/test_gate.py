@@ -23,6 +23,7 @@ from soloist.net.engine.ticket import NEVER, Effects, Terms, Ticket
 from soloist.net.member import gate as gates
 from soloist.net.member.gate import Gate
 from soloist.views import Lease, Member, Node, View
+from soloist.views.messages import Registered
 from soloist.views.view import Eviction
 
 ME = Node("a", "a1")
@@ -372,3 +373,22 @@ def test_the_gate_is_not_asked_twice_in_one_opening(monkeypatch: pytest.MonkeyPa
     step_over(door)
     x.release(let_in(x))
     assert asked == ["enter", "enter"]
+
+
+def test_a_registered_entry_says_nothing_of_who_else_is_inside() -> None:
+    """Of a semaphore: one goes in between the step that heard of the registration and the entry."""
+    door = gate()
+    several, registered = room(door, places=2), Ticket()
+    registered.delay = 5.0
+    several.request(registered)
+    hold = registered.registration
+    with door.step() as member:
+        member.receive("a", Registered("1", VIEW.epoch, hold), door.clock())
+    other = let_in(several)
+    several.heard_of(hold)
+    assert registered.fence
+    several.release(other)
+    assert not other.lost
+    several.release(registered)
+    assert not registered.lost
+    assert not held(door)

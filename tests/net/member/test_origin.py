@@ -32,6 +32,21 @@ def test_the_epoch_is_the_minutes_since_2024() -> None:
     assert MAX_EPOCH << FENCE_BITS < 2**63
 
 
+def test_who_has_a_directory_for_a_moment_changes_nothing_that_it_says_of_the_process_before(
+    tmp_path: Path,
+) -> None:
+    for began in (True, False, True):
+        data = DataDirectory(tmp_path, "t", "a")
+        data.incarnation = "1234" if began else ""
+        data.serves, data.outlives = began, 60.0 if began else 0.0
+        data.open()
+        assert data.outlived == (0.0 if data.new else 60.0)
+        assert data.previous == ""
+        if not began:
+            data.store(7)
+        data.close()
+
+
 def test_a_start_in_the_same_minute_begins_above_all_that_was_entered_before() -> None:
     """Even if a million entries a second were made in the meantime."""
     moments = [JANUARY + 3_600_000 + passed for passed in (0, 1, 2, 500, 59_998, 59_999, 60_000)]

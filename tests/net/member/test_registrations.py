@@ -12,8 +12,10 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import AcquireTimeout, Node, SyncNode
+from soloist.net.engine.ticket import Ticket
 from soloist.net.member.breaks import Taken
 from soloist.net.member.council import Council
+from soloist.net.member.gate import Gate
 from soloist.testing import Worker, Workers, crash, eventually, memory_cluster, memory_nodes, ports, until
 from soloist.views import FOR_GOOD
 from soloist.views.messages import Register, Strike
@@ -241,6 +243,31 @@ def test_a_lease_that_is_over_is_a_loss() -> None:
             await c.break_lock("x", timeout=60)
             async with b.lock("x", on_holder_loss="hold", timeout=60):
                 pass
+
+    run(main())
+
+
+def test_a_lease_that_is_over_for_a_moment_keeps_nobody_out_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Voters say only once that a majority knows; whoever is refused then is let in when the lease is renewed."""
+    begin, refused = Gate.begin, list[Ticket]()
+
+    def late(gate: Gate, epoch: int, ticket: Ticket) -> bool:
+        clock = gate.clock
+        if not refused:
+            refused.append(ticket)
+            gate.clock = lambda: clock() + 2 * FOR_EVER
+        try:
+            return begin(gate, epoch, ticket)
+        finally:
+            gate.clock = clock
+
+    monkeypatch.setattr(Gate, "begin", late)
+
+    async def main() -> None:
+        async with memory_cluster("abc", lease=FOR_EVER) as (a, _, _):
+            hold = await a.lock("x", on_holder_loss="hold").acquire_or_raise(60)
+            assert refused
+            await hold.release()
 
     run(main())
 

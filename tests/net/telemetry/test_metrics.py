@@ -334,3 +334,19 @@ def test_a_node_that_waits_for_absent_peers_says_so_once(monkeypatch: pytest.Mon
 
     with ports("a", "b", "c") as peers, log_lines() as lines:
         run(scenario(peers, lines))
+
+
+def test_an_observer_that_raises_keeps_no_lock() -> None:
+    class Clumsy(Observer):
+        def on_enter(self, wait: Wait, hold: object) -> None:
+            raise RuntimeError("oops")
+
+    async def scenario() -> None:
+        async with memory_cluster("ab") as (a, b):
+            a.observers.append(Clumsy())
+            with pytest.raises(RuntimeError, match="oops"):
+                await a.lock("x").acquire()
+            async with b.lock("x", timeout=5):
+                pass
+
+    run(scenario())

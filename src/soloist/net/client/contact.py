@@ -154,7 +154,9 @@ class Contact:
         session.instance = welcome.instance
         if not session.lease:
             session.ends_with(line.fileno())
-        self.desk.lose_all(f"{where} has it no more", kept=welcome.live if welcome.resumed else ())
+        kept = welcome.live if welcome.resumed else ()
+        self.desk.give_back(kept)
+        self.desk.lose_all(f"{where} has it no more", kept)
         if self.desk.wanted:
             self.wanted()
         self.desk.say_again()

@@ -47,7 +47,7 @@ class Desk:
         self.client, self.contact = client, contact
         self.wanted: dict[int, Wanted] = {}
         self.unsure: dict[int, Wanted] = {}
-        """Those of them that were granted: but the session is good for nothing yet, and nobody is told."""
+        """Those of them that were granted: but the session is good for nothing, yet or any more, and nobody is told."""
         self.granted: dict[int, Grant] = {}
         """What the node believes that we have."""
         self.questions: dict[int, asyncio.Future[Any]] = {}
@@ -141,7 +141,7 @@ class Desk:
         for ticket, fence, slot in zip(wanted.tickets, said.fences, slots, strict=True):
             assert isinstance(ticket, Granted)
             ticket.grant, ticket.fence, ticket.slot, ticket.gone = grant, fence, slot, True
-        if grant.session.begun:
+        if grant.session.begun and grant.session.good:
             _wake(wanted.ticket)
         else:
             self.unsure[number] = wanted
@@ -179,6 +179,11 @@ class Desk:
         wanted = self.wanted[number] = self.unsure.pop(number)
         wanted.again()
         return wanted.asked
+
+    def give_back(self, numbers: tuple[int, ...]) -> None:
+        """The node has these. What we gave back since our hello was written nobody has told it."""
+        for number in set(numbers).difference(self.live()):
+            self._say(Release(number))
 
     def say_again(self) -> None:
         """Over a new connection: what waits still waits."""

@@ -105,7 +105,7 @@ async def dial(
 ) -> tuple[Line, Welcome]:
     """Connect, and be welcome."""
     loop, where = asyncio.get_running_loop(), greeting.where
-    line = Line(client, greeting)
+    line, kept = Line(client, greeting), False
     try:
         async with asyncio.timeout(GREETING_SECONDS):
             if place.unix:
@@ -115,7 +115,9 @@ async def dial(
                 await loop.create_connection(
                     lambda: line, place.host, place.port, ssl=tls, server_hostname=name
                 )
-            return line, await line.welcomed
+            welcome = await line.welcomed
+            kept = True
+            return line, welcome
     except TimeoutError:
         raise NodeClosed(f"{where} does not answer") from None
     except ssl.SSLError as error:
@@ -128,7 +130,7 @@ async def dial(
             ) from None
         raise NodeClosed(f"no node answers at {place} ({reason})") from None
     finally:
-        if not line.open and hasattr(line, "transport"):
+        if not kept and hasattr(line, "transport"):  # refused; or whoever wanted it is gone, welcome or not
             line.transport.abort()
         if line.welcomed.done() and not line.welcomed.cancelled():
             line.welcomed.exception()  # somebody may not have waited for it

@@ -57,7 +57,8 @@ def admit(instance: Instance, site: Site) -> Ticket | None:
     instance.waiting -= 1
     instance.unheard += 1
     instance.inside[site] = ticket
-    instance.opening = NEVER  # its end is to be told
+    if instance.capacity == 1:
+        instance.opening = NEVER  # its end is to be told; of a semaphore `release` looks at each ticket
     return ticket
 
 

@@ -110,19 +110,21 @@ class Switchboard:
 
     def go_on(self) -> None:
         """The door is open again."""
-        for instance in [each for each in self.instances.values() if each.parked]:
+        for instance in [each for each in self.instances.values() if each.parked or each.registering]:
             instance.go_on()
         self.turns.rouse_soon()
         self.outgoing.flush_soon()
 
     def lose(self, lock: str, fence: int, why: str) -> None:
         """A hold is good no longer: its body is told, and its place goes back to the algorithm."""
+        fences = {fence}
         for hold in [hold for hold in self.table.holds.get(lock, ()) if fence in hold.fences]:
+            fences.update(hold.fences)  # whoever has several permits has lost all of them
             hold.lose(why)
         if instance := self.instances.get(lock):
-            for ticket in [each for each in instance.inside.values() if each.fence == fence]:
+            for ticket in [each for each in instance.inside.values() if each.fence in fences]:
                 if ticket.registration:
-                    self.table.abandoned.add((lock, fence))
+                    self.table.abandoned.add((lock, ticket.fence))
                     abandon(instance, ticket)
                     continue
                 ticket.lost = True

@@ -60,6 +60,10 @@ class _Stored(msgspec.Struct, frozen=True):
     """Of the process that had the directory last."""
     place: Place | None = None
     """Where the directory's `lock` lay then."""
+    serves: bool = False
+    """Whether other processes went on when that one ended."""
+    outlived: float = 0.0
+    """Seconds for which its clients elsewhere, or those of one before it, may go on believing that they hold something."""
 
 
 class DataDirectory:
@@ -77,7 +81,11 @@ class DataDirectory:
         self.previous = self.incarnation = ""
         """Of the process that had it before, which has ended; and of the one that has it.
 
-        A copy of a directory proves nothing: whoever has the original may be alive."""
+        A copy of a directory proves nothing: whoever has the original may be alive. Neither does it if others go on."""
+        self.serves, self.outlives = False, 0.0
+        """Whether others use what this process has, and for how long clients may outlive it."""
+        self.outlived = 0.0
+        """For how long those of the processes before may, whatever this one is told to be."""
 
     def open(self) -> int:
         """Take it. Gives the fence below all those of the next epoch."""
@@ -85,8 +93,11 @@ class DataDirectory:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock()
             stored = self._read()
-            self.previous = stored.incarnation if self._is_original(stored) else ""
-            self.incarnation = self.incarnation or stored.incarnation
+            self.previous = stored.incarnation if self._is_original(stored) and not stored.serves else ""
+            self.outlived = 0.0 if self.new else max(stored.outlived, self.outlives)
+            if not self.incarnation:  # no process begins
+                self.incarnation = stored.incarnation
+                self.serves, self.outlives = stored.serves, stored.outlived
             self._write(stored.epoch)  # to know now, and not when it matters, whether it can be written
         except OSError as error:
             self.close()
@@ -100,6 +111,7 @@ class DataDirectory:
 
     def store(self, epoch: int) -> None:
         """Before anybody is let in: from now on the next start takes a higher one. May raise OSError."""
+        self.outlived = self.outlives  # whoever outlived a process before has been waited for
         self._write(epoch)
 
     def become(self, incarnation: str) -> None:
@@ -152,7 +164,9 @@ class DataDirectory:
         beside = self.file.with_suffix(".new")
         assert self._locked is not None
         place = Place.of(self._locked)
-        body = msgspec.json.encode(_Stored(self.cluster, self.node, epoch, self.incarnation, place))
+        outlived = max(self.outlived, self.outlives)
+        stored = _Stored(self.cluster, self.node, epoch, self.incarnation, place, self.serves, outlived)
+        body = msgspec.json.encode(stored)
         try:
             descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with open(descriptor, "wb") as file:

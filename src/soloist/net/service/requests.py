@@ -106,6 +106,8 @@ class Requests:
 
     def acquire(self, asked: Acquire) -> None:
         number = asked.number
+        if (hold := self.holds.get(number)) and hold.why:  # lost before the client has heard of the grant
+            self.release(number)
         if number in self.holds or number in self.waiting or number in self.tasks:
             if self.session.stay is None:
                 raise ProtocolError(f"number {number} is in use")
@@ -152,8 +154,9 @@ class Requests:
             waiting.timer = self.node.loop.call_later(asked.timeout, self._expired, waiting)
 
     def _summoned(self, waiting: Waiting, _: object) -> None:
-        if self.waiting.pop(waiting.asked.number, None) is not waiting:
-            return
+        if self.waiting.get(waiting.asked.number) is not waiting:
+            return  # withdrawn just now; and its number may be another request's already
+        del self.waiting[waiting.asked.number]
         self.account.waiting -= 1
         if waiting.timer:
             waiting.timer.cancel()

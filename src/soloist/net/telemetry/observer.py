@@ -111,8 +111,12 @@ async def watched(observers: Sequence[Observer], lock: Lock, acquire: Coroutine[
         for observer in observers:
             observer.on_give_up(wait, error)
         raise
-    for observer in observers:
-        observer.on_enter(wait, hold)
+    try:
+        for observer in observers:
+            observer.on_enter(wait, hold)
+    except BaseException:  # whoever asked never hears of it
+        hold.release_now()
+        raise
     return hold
 
 

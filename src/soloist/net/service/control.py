@@ -135,10 +135,6 @@ class ControlServer:
     def bounded(self) -> bool:
         return self.node.lease is not None
 
-    def busy(self) -> bool:
-        """Whether a request needs more than its turn: a peer is far behind, or somebody watches each caller."""
-        return bool(self.node.outgoing.behind or self.node.observers)
-
     def uptime(self) -> float:
         return time.monotonic() - self._started
 

@@ -270,6 +270,8 @@ class Requests:
 
 
 def _granted(number: int, hold: Hold) -> Granted:
+    if hold.lock.capacity == 1:
+        return Granted(number, (hold.fence,), ())
     return Granted(number, tuple(hold.fences), hold.slots)
 
 

@@ -61,7 +61,10 @@ class Line(asyncio.BufferedProtocol):
                 else:
                     self._greeted(body)
         except (ProtocolError, msgspec.MsgspecError) as error:
-            self._fail(NodeClosed(f"{self.greeting.where} is no node of ours: {error}"))
+            what = (
+                f"is no node of ours: {error}" if self.open else "does not speak as a port for clients does"
+            )
+            self._fail(NodeClosed(f"{self.greeting.where} {what}"))
         except NodeClosed as error:
             self._fail(error)
 

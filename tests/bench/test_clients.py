@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import inspect
 
 import msgspec
 import pytest
 
-from soloist.bench.clients import Found, Node, measure, shortcomings
+from soloist.bench import client_process
+from soloist.bench.clients import PRELOADED, Found, Node, measure, shortcomings
 
 
 def test_clients_are_killed_and_nothing_of_them_stays_behind() -> None:
@@ -42,6 +45,23 @@ def test_what_is_not_as_it_should_be_is_said(changes: dict[str, object], words: 
     found = [words for _, words in shortcomings(msgspec.structs.replace(GOOD, **changes), PEER)]
     assert len(found) == (words is not None)
     assert all(words is not None and words in each for each in found)
+
+
+def test_what_clients_need_is_there_before_they_come() -> None:
+    """Or those who come in place of the killed would take the processor from all others, by what one system needs more than the other."""
+    functions = [
+        each
+        for each in ast.parse(inspect.getsource(client_process)).body
+        if isinstance(each, ast.FunctionDef)
+    ]
+    needed: set[str] = set()
+    for node in (node for function in functions for node in ast.walk(function)):
+        if isinstance(node, ast.Import):
+            needed |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            needed |= {node.module or ""}
+    assert needed
+    assert needed <= {"soloist.net", *PRELOADED}
 
 
 def test_what_was_not_measured_beside_ours_is_not_judged() -> None:

@@ -206,6 +206,20 @@ BEHIND: WeakKeyDictionary[Any, SyncNode] = WeakKeyDictionary()
 """The node of a client."""
 
 
+FOR_THREADS = ["SyncNode", "connect_sync", "elsewhere"]
+"""What has locks for threads: nodes; clients through the socket of a daemon, or through its port, with a session of their own."""
+
+
+@contextmanager
+def home_of(node: SyncNode, home: str) -> Iterator[Any]:
+    """The node itself, or a client of it."""
+    if home == "SyncNode":
+        yield node
+    else:
+        with a_client(node, home) as client:
+            yield client
+
+
 @contextmanager
 def a_client(node: SyncNode, home: str = "connect_sync") -> Iterator[SyncClient]:
     """Of a node that runs here, too, through a socket as of a daemon; `elsewhere` through its port."""

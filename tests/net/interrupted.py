@@ -1,14 +1,22 @@
-"""A process that waits for a lock until it is interrupted, and stays: `python -m tests.net.interrupted NAME PEERS`."""
+"""A process that waits for a lock until it is interrupted, and stays: `python -m tests.net.interrupted NAME PEERS`,
+or URL where it is a client.
+"""
 
 from __future__ import annotations
 
 import ast
 import sys
+from typing import Any
 
-from soloist.net import SyncNode
+from soloist.net import SyncNode, connect_sync
+
+
+def home(words: list[str]) -> Any:
+    return connect_sync(*words) if len(words) == 1 else SyncNode(words[0], ast.literal_eval(words[1]))
+
 
 if __name__ == "__main__":
-    with SyncNode(sys.argv[1], ast.literal_eval(sys.argv[2])) as node:
+    with home(sys.argv[1:]) as node:
         sys.stdin.readline()
         try:
             with node.lock("x"):

@@ -1,4 +1,4 @@
-"""A process whose main thread is interrupted at random moments: `python -m tests.net.pestered USE NAMES TRIES SEED LOOP`.
+"""A process whose main thread is interrupted at random moments: `python -m tests.net.pestered USE NAMES TRIES SEED LOOP HOME`.
 
 It takes and gives back a lock again and again while another thread takes it, too. After each try nothing may be left
 of it, interrupted or not. It says how many of the tries were interrupted, and what was left.
@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from soloist.net import SyncNode, threaded
 from soloist.testing import ports
+from tests.net.helpers import home_of
 
 SECONDS = 10.0
 
@@ -75,11 +76,11 @@ def wake(pest: Pest, delay: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, delay)
 
 
-def main(use: str, names: str, tries: int, seed: int, loop: str) -> None:
+def main(use: str, names: str, tries: int, seed: int, loop: str, home: str) -> None:
     if loop == "asyncio":
         threaded.new_loop = asyncio.new_event_loop
     rng, over = random.Random(seed), threading.Event()
-    with Pest() as pest, ports("a") as peers, SyncNode("a", peers) as node:
+    with Pest() as pest, ports("a") as peers, SyncNode("a", peers) as served, home_of(served, home) as node:
         lock = node.locks(*names) if len(names) > 1 else node.lock(names)
 
         def disturb() -> None:
@@ -113,4 +114,4 @@ def main(use: str, names: str, tries: int, seed: int, loop: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:])

@@ -15,7 +15,7 @@ import pytest
 
 from soloist.net import AcquireTimeout, Hold, LockLost, NotOwned, SyncHold, SyncNode
 from soloist.testing import eventually, ports
-from tests.net.helpers import run
+from tests.net.helpers import FOR_THREADS, home_of, run
 from tests.net.lock.three import everywhere, homes
 
 USES: dict[str, Callable[[Any], Any]] = {
@@ -139,10 +139,10 @@ def test_a_body_left_elsewhere_learns_of_the_loss(home: str) -> None:
 # Threads.
 
 
-@pytest.fixture
-def node() -> Iterator[SyncNode]:
-    with ports("a") as peers, SyncNode("a", peers) as node:
-        yield node
+@pytest.fixture(params=FOR_THREADS)
+def node(request: pytest.FixtureRequest) -> Iterator[SyncNode]:
+    with ports("a") as peers, SyncNode("a", peers) as node, home_of(node, request.param) as found:
+        yield found
 
 
 @contextlib.contextmanager

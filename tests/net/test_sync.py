@@ -28,7 +28,7 @@ from soloist.net import (
     WouldDeadlock,
 )
 from soloist.testing import ports, until
-from tests.net.helpers import BEHIND, ROOT, Exclusion, a_client, split, start_python, stop
+from tests.net.helpers import BEHIND, FOR_THREADS, ROOT, Exclusion, home_of, split, start_python, stop
 
 
 @pytest.fixture
@@ -37,30 +37,19 @@ def peers() -> Iterator[dict[str, str]]:
         yield addresses
 
 
-HOMES = ["SyncNode", "connect_sync", "elsewhere"]
-"""Nodes; clients through the socket of a daemon, or through its port, with a session of their own."""
-
-
-@pytest.fixture(params=HOMES)
+@pytest.fixture(params=FOR_THREADS)
 def nodes(request: pytest.FixtureRequest, peers: dict[str, str]) -> Iterator[list[Any]]:
     """Two that have locks: nodes, or clients of theirs."""
     with ExitStack() as stack:
         nodes = [stack.enter_context(SyncNode(name, peers)) for name in peers]
-        if request.param == "SyncNode":
-            yield nodes
-        else:
-            yield [stack.enter_context(a_client(node, request.param)) for node in nodes]
+        yield [stack.enter_context(home_of(node, request.param)) for node in nodes]
 
 
-@pytest.fixture(params=HOMES)
+@pytest.fixture(params=FOR_THREADS)
 def home(request: pytest.FixtureRequest, peers: dict[str, str]) -> Iterator[Any]:
     """One that has locks, and that the test closes."""
-    with SyncNode("a", {"a": peers["a"]}) as node:
-        if request.param == "SyncNode":
-            yield node
-        else:
-            with a_client(node, request.param) as client:
-                yield client
+    with SyncNode("a", {"a": peers["a"]}) as node, home_of(node, request.param) as found:
+        yield found
 
 
 def in_threads(*works: Callable[[], Any], seconds: float = 30) -> list[Any]:
@@ -359,17 +348,20 @@ def test_what_is_wrong_with_a_node_is_said_where_it_is_made(peers: dict[str, str
 # Processes.
 
 
-def test_a_thread_may_be_interrupted_while_it_waits() -> None:
+@pytest.mark.parametrize("home", FOR_THREADS)
+def test_a_thread_may_be_interrupted_while_it_waits(home: str) -> None:
     """Ctrl-C in a wait leaves nothing behind: not the request, and not a grant that comes too late."""
-    with ports("a", "b") as peers, SyncNode("a", peers) as a:
-        waiter = start_python("tests.net.interrupted", "b", repr(peers), stdin=subprocess.PIPE)
+    names = "ab" if home == "SyncNode" else "a"
+    with ports(*names) as peers, SyncNode("a", peers) as a, home_of(a, home) as found:
+        other = ["b", repr(peers)] if home == "SyncNode" else [found.name]
+        waiter = start_python("tests.net.interrupted", *other, stdin=subprocess.PIPE)
         try:
             assert waiter.stdout
             assert waiter.stdin
             with a.lock("x"):  # which needs the other, once
                 waiter.stdin.write(b"go\n")
                 waiter.stdin.flush()
-                until(lambda: a.inspect("x").waiting.get("b"))
+                until(lambda: a.inspect("x").waiting.get(names[-1]))
                 os.kill(waiter.pid, signal.SIGINT)
                 assert waiter.stdout.readline() == b"interrupted\n"
                 until(lambda: not a.inspect("x").waiting)
@@ -382,15 +374,17 @@ def test_a_thread_may_be_interrupted_while_it_waits() -> None:
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("loop", ["asyncio", "fastest"])
+@pytest.mark.parametrize(
+    ("home", "loop"), [("SyncNode", "asyncio"), ("SyncNode", "fastest"), ("connect_sync", "asyncio")]
+)
 @pytest.mark.parametrize(
     ("use", "names"), [("acquire", "x"), ("enter", "x"), ("enter", "xy"), ("leave", "x"), ("leave", "xy")]
 )
 def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(
-    use: str, names: str, loop: str
+    use: str, names: str, home: str, loop: str
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.net.pestered", use, names, "300", "1", loop],
+        [sys.executable, "-m", "tests.net.pestered", use, names, "300", "1", loop, home],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
@@ -406,8 +400,8 @@ def test_ctrl_c_at_any_moment_leaves_no_hold_behind_and_no_loop_stuck(
 FORK = """
 import os, sys
 from soloist.testing import ports
-from soloist.net import NodeClosed, SyncNode, LockLost
-with ports("a") as peers, SyncNode("a", peers) as node:
+from soloist.net import NodeClosed, SyncNode, LockLost, connect_sync
+with ports("a") as peers, {home} as node:
     lock = node.lock("x")
     with lock as hold:
         child = os.fork()
@@ -430,9 +424,10 @@ with ports("a") as peers, SyncNode("a", peers) as node:
 
 
 @pytest.mark.smoke
-def test_after_a_fork_all_is_dead_in_the_child() -> None:
+@pytest.mark.parametrize("home", ['SyncNode("a", peers)', 'connect_sync("memory:a")'])
+def test_after_a_fork_all_is_dead_in_the_child(home: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", FORK],
+        [sys.executable, "-W", "error", "-c", FORK.format(home=home)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         timeout=30,

@@ -35,6 +35,8 @@ KILL_SECONDS = 0.25
 HOLDERS = 0.8
 """Share of those who are killed that hold the lock."""
 START_SECONDS = 120.0
+PRELOADED = [client_process.__name__, "soloist.net.client.sync", "psycopg"]
+"""What clients need of either system, so that those who come in place of the killed take no processor from the others."""
 NODES = ("a", "b", "c")
 NODE = "import soloist.children as c; c.die_with_parent(); import soloist.cli as s; s.entry_point()"
 """As `soloist`, but it does not outlive us."""
@@ -156,7 +158,7 @@ async def _run(
     server = WitnessServer(witness)
     at = await server.start()
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([client_process.__name__, "soloist.net.client.sync"])
+    context.set_forkserver_preload(PRELOADED)
     crowd: dict[str, Any] = {}
 
     def start() -> None:

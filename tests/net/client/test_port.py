@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -373,7 +372,7 @@ def test_who_sends_much_at_once_lets_others_have_their_turn() -> None:
                     turn += 1
                     await asyncio.sleep(0)
 
-            session.handle = lambda request: handled.update([turn])  # type: ignore[method-assign]
+            session.requests.release = lambda number: handled.update([turn])  # type: ignore[method-assign]
             task = asyncio.create_task(others())
             writer.write(b"".join(frame(encode(Release(number))) for number in range(5000)))
             await eventually(lambda: handled.total() == 5000, "it gets all that it asked for")
@@ -434,67 +433,6 @@ def test_a_hand_over_between_clients_of_a_node_costs_no_message_between_nodes() 
                 assert changes > 20, "they took turns"
 
     run(scenario())
-
-
-async def hostile(where: str, frames: int, crowd: int, chance: random.Random, hello: bytes) -> None:
-    """So many bad frames, over connections of which so many are open at a time."""
-    host, _, port = where.rpartition(":")
-
-    async def one(share: int) -> None:
-        for _ in range(0, share, 10):
-            reader, writer = await asyncio.open_connection(host, int(port))
-            with suppress(OSError):
-                junk = [chance.randbytes(chance.randrange(1, 60)) for _ in range(10)]
-                writer.write(chance.choice([b"", hello]))
-                writer.write(b"".join(chance.choice([each, frame(each)]) for each in junk))
-                writer.write_eof()
-                await reader.read(4096)
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
-
-    await asyncio.gather(*(one(frames // crowd) for _ in range(crowd)))
-
-
-@pytest.mark.parametrize(
-    ("frames", "crowd"),
-    [(2000, 100), pytest.param(100_000, 1000, marks=pytest.mark.soak)],
-)
-def test_hostile_frames_at_the_port_harm_nobody_else(frames: int, crowd: int) -> None:
-    seed = random.randrange(10**9)
-    hello = frame(encode(Hello(VERSION))) + frame(encode(Acquire(1, "y")))
-    chance = random.Random(seed)
-
-    async def scenario() -> None:
-        async with served(Limits(connections=2 * crowd + 100), lease=60.0) as (nodes, server, where):
-            async with connect(f"soloist://{where}") as client:
-                held = await client.lock("held").acquire_or_raise(None)
-                done, entries = asyncio.Event(), dict.fromkeys((client, *nodes), 0)
-
-                async def work(home: Client | Node) -> None:
-                    while not done.is_set():
-                        async with home.lock("x", timeout=60):
-                            entries[home] += 1
-                        await asyncio.sleep(0.001)
-
-                working = [asyncio.create_task(work(home)) for home in entries]
-                await hostile(where, frames, crowd, chance, hello)
-                before = dict(entries)
-                await eventually(
-                    lambda: all(entries[each] > before[each] for each in entries), f"seed {seed}"
-                )
-                done.set()
-                await asyncio.gather(*working)
-                assert held.valid, f"seed {seed}"
-                await held.release()
-                for session in list(server.sessions.values()):
-                    if session.program == "a client":
-                        session.end()
-            await eventually(lambda: not server.doors[0].visits and not server.sessions)
-            assert_at_rest(nodes)
-
-    with log_lines():
-        run(scenario(), seconds=600)
 
 
 def test_a_number_that_is_used_again_at_once_is_another_request() -> None:

@@ -15,12 +15,17 @@ from soloist.core import UsageError
 from soloist.net import HoldLike, MemoryHub, NodeClosed, SyncLeader, SyncNode
 from soloist.net.member.gate import Gate
 from soloist.testing import Witness, ports, until
+from tests.net.helpers import BEHIND, FOR_THREADS, home_of
 
 
-@pytest.fixture
-def node() -> Iterator[SyncNode]:
+@pytest.fixture(params=FOR_THREADS)
+def node(request: pytest.FixtureRequest) -> Iterator[SyncNode]:
+    """Or a client of one."""
     hub = MemoryHub()
-    with SyncNode("a", {"a": ""}, transport=hub.transport("a"), lease=600) as found:
+    with (
+        SyncNode("a", {"a": ""}, transport=hub.transport("a"), lease=600) as served,
+        home_of(served, request.param) as found,
+    ):
         yield found
 
 
@@ -53,7 +58,16 @@ def test_work_runs_in_the_thread_that_asked_and_its_end_ends_the_lead(node: Sync
     assert not node.lock("x").locked()
 
 
-@pytest.mark.parametrize("how", ["lease", "broken", "stepped down"])
+@pytest.mark.parametrize(
+    ("node", "how"),
+    [
+        ("SyncNode", "lease"),
+        ("SyncNode", "broken"),
+        ("connect_sync", "broken"),
+        *((home, "stepped down") for home in FOR_THREADS),
+    ],
+    indirect=["node"],
+)
 def test_work_that_ends_since_it_leads_no_more_is_begun_again(node: SyncNode, how: str) -> None:
     leader = node.leader("x")
     terms: list[int] = []
@@ -116,10 +130,12 @@ def test_beside_other_work_callbacks_have_a_thread_of_their_own(node: SyncNode) 
     assert len(told) == 6
 
 
-def test_one_leads_at_a_time_among_threads_and_nodes() -> None:
+@pytest.mark.parametrize("home", FOR_THREADS)
+def test_one_leads_at_a_time_among_threads_and_nodes(home: str) -> None:
     witness, mutex = Witness(remember=True), threading.Lock()
     with ports("a", "b") as peers, ExitStack() as stack:
-        nodes = [stack.enter_context(SyncNode(name, peers)) for name in peers]
+        served = [stack.enter_context(SyncNode(name, peers)) for name in peers]
+        nodes = [stack.enter_context(home_of(node, home)) for node in served]
 
         def candidate(node: SyncNode) -> None:
             def work(hold: HoldLike) -> None:
@@ -181,11 +197,11 @@ def test_beside_other_work_an_error_of_its_user_comes_out_at_the_end(node: SyncN
 
 @pytest.mark.parametrize("when", ["waiting", "leading"])
 def test_ctrl_c_leaves_nothing_behind(node: SyncNode, when: str) -> None:
-    leader = node.leader("x")
+    leader, at = node.leader("x"), BEHIND.get(node, node).node
     me = threading.get_ident()
 
     def interrupt() -> None:
-        until(lambda: node.node.instances["lock:x"].waiting if when == "waiting" else leader.leading, when)
+        until(lambda: at.instances["lock:x"].waiting if when == "waiting" else leader.leading, when)
         os.kill(os.getpid(), signal.SIGINT)
         assert me == threading.main_thread().ident
 
@@ -198,7 +214,7 @@ def test_ctrl_c_leaves_nothing_behind(node: SyncNode, when: str) -> None:
         with pytest.raises(KeyboardInterrupt):
             leader.run(lambda hold: threading.Event().wait(60))
         thread.join()
-        until(lambda: not node.node.instances["lock:x"].waiting, "nobody waits")
+        until(lambda: not at.instances["lock:x"].waiting, "nobody waits")
         assert not leader.leading
     assert not node.lock("x").locked()
 

@@ -14,7 +14,7 @@ from soloist.core import UsageError
 from soloist.net import LockLost, Node, SyncLock, SyncNode
 from soloist.net.telemetry.observer import Observer
 from soloist.testing import ports, until
-from tests.net.helpers import run
+from tests.net.helpers import FOR_THREADS, home_of, run
 from tests.net.lock.three import everywhere, homes
 
 SHORT = 0.05
@@ -147,8 +147,9 @@ def test_what_is_no_limit_is_refused(home: str, max_hold: Any) -> None:
     run(main())
 
 
-def test_threads_are_told_and_get_it_at_the_end() -> None:
-    with ports("a") as peers, SyncNode("a", peers) as node:
+@pytest.mark.parametrize("home", FOR_THREADS)
+def test_threads_are_told_and_get_it_at_the_end(home: str) -> None:
+    with ports("a") as peers, SyncNode("a", peers) as served, home_of(served, home) as node:
         for lock in (
             node.lock("x", max_hold=SHORT),
             node.rlock("x", max_hold=SHORT),

@@ -102,11 +102,12 @@ class Desk:
             self._say(Release(number))
 
     def release(self, lock: str, ticket: Ticket) -> None:
+        """Said first, for somebody may wait for it; then it is looked whether it was good to the end."""
         assert isinstance(ticket, Granted)
         grant, ticket.released = ticket.grant, True
+        self.let_go(grant)
         if not (grant.good and grant.session.good):
             ticket.lost = True
-        self.let_go(grant)
 
     def let_go(self, grant: Grant) -> None:
         """Its node may have it."""
@@ -136,7 +137,8 @@ class Desk:
                 self._say(Release(number))
             return
         grant = self.granted[number] = Grant(number, wanted.lock.instance_name, self.contact.session)
-        wanted.tickets += [Granted() for _ in said.fences[1:]]
+        if len(said.fences) > 1:
+            wanted.tickets += [Granted() for _ in said.fences[1:]]
         slots: tuple[int | None, ...] = said.slots or (None,) * len(said.fences)
         for ticket, fence, slot in zip(wanted.tickets, said.fences, slots, strict=True):
             assert isinstance(ticket, Granted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -12,7 +13,7 @@ from soloist.core import ProtocolError
 from soloist.net.client.greeting import Greeting
 from soloist.net.errors import NodeClosed
 from soloist.net.link.security import Address
-from soloist.net.link.wire import Frames
+from soloist.net.link.wire import Frames, length_of
 from soloist.net.service.dialogue import Welcome, decode_reply
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ ANSWER_FRAME = 64 * 1024 * 1024
 """Bytes. A node is trusted; a list of all holders may be long."""
 SPACE = 64 * 1024
 """Bytes that are read at once, into a place of our own: asyncio's takes longer to get than a word to read."""
+LEAST_FRAME = 5
+"""Bytes."""
 GREETING_SECONDS = 5.0
 CLOSE_SECONDS = 1.0
 
@@ -36,6 +39,8 @@ class Line(asyncio.BufferedProtocol):
         self.client, self.greeting = client, greeting
         self.frames = Frames(ANSWER_FRAME)
         self.space = memoryview(bytearray(SPACE))
+        self.get_buffer = partial({0: self.space}.get, 0)  # type: ignore[method-assign, assignment]
+        """Whatever the size: a call less for each answer than a method."""
         self.welcomed: asyncio.Future[Welcome] = asyncio.get_running_loop().create_future()
         self.why = ""
         """It ended for a reason that is worth telling."""
@@ -45,18 +50,21 @@ class Line(asyncio.BufferedProtocol):
         self.transport = transport  # type: ignore[assignment]
         self.transport.write(self.greeting.hello())
 
-    def get_buffer(self, sizehint: int) -> memoryview:
-        return self.space
-
     def buffer_updated(self, size: int) -> None:
+        """The rule is one whole frame."""
+        frames, data = self.frames, self.space[:size]
+        whole = size >= LEAST_FRAME and not frames.buffer and length_of(data)[0] == size - 4
         try:
-            for body in self.frames.feed(self.space[:size]):
+            for body in (data[4:],) if whole else frames.feed(data):
                 if self.open:
                     self.client.heard(decode_reply(body))
                 else:
                     self._greeted(body)
         except (ProtocolError, msgspec.MsgspecError) as error:
-            self._fail(NodeClosed(f"{self.greeting.where} is no node of ours: {error}"))
+            what = (
+                f"is no node of ours: {error}" if self.open else "does not speak as a port for clients does"
+            )
+            self._fail(NodeClosed(f"{self.greeting.where} {what}"))
         except NodeClosed as error:
             self._fail(error)
 

@@ -12,7 +12,6 @@ import contextlib
 import logging
 import math
 import os
-import socket
 import sys
 import time
 from collections import deque
@@ -20,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from soloist.core import UsageError
+from soloist.net.link.security import Address
 from soloist.net.member.clock import lease_clock
 from soloist.net.member.gate import Gate
 from soloist.net.node import Node
@@ -71,15 +71,8 @@ class ControlServer:
         """Listen. Whoever calls this is the only daemon of that path: what lies there is left from a dead one."""
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
-        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         door = Door(self, LOCAL_LIMITS, "the control socket")
-        try:
-            listening.bind(str(path))
-            os.chmod(path, 0o600)  # before it listens: nobody else ever gets in
-            await door.open_unix(listening)
-        except OSError as error:
-            listening.close()
-            raise UsageError(f"cannot open the control socket {path}: {error.strerror}") from None
+        await door.listen(Address(str(path)))
         self.enter_by(door)
 
     def enter_by(self, door: Door) -> None:
@@ -141,10 +134,6 @@ class ControlServer:
 
     def bounded(self) -> bool:
         return self.node.lease is not None
-
-    def busy(self) -> bool:
-        """Whether a request needs more than its turn: a peer is far behind, or somebody watches each caller."""
-        return bool(self.node.outgoing.behind or self.node.observers)
 
     def uptime(self) -> float:
         return time.monotonic() - self._started

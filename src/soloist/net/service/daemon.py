@@ -21,7 +21,7 @@ from soloist.net.service.config import Config, Member
 from soloist.net.service.control import ControlServer
 from soloist.net.service.door import opened
 from soloist.net.sync import new_loop
-from soloist.net.telemetry.metrics import Metrics, Spans
+from soloist.net.telemetry.metrics import Metrics, Spans, recorded
 from soloist.net.telemetry.recording import TraceRecorder
 
 log = logging.getLogger("soloist.net")
@@ -82,7 +82,7 @@ async def _serve(config: Config, name: str, grace: float) -> None:
         node = config.node(name)
         node.serve_others(member.port.terms.at_voter if member.port else 0.0)
         node.written_in(config.path.absolute())
-        with contextlib.suppress(UsageError):  # it does without, where OpenTelemetry is not installed
+        if recorded():
             Spans(node)
         if member.trace:
             stack.enter_context(_trace(node, member.trace))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import socket
+import os
 import ssl
 import time
 from typing import TYPE_CHECKING, Any
@@ -57,26 +57,26 @@ class Door:
         self.accounts: dict[str, Account] = {}
         self.space = memoryview(bytearray(SPACE))
         """Where all connections read into."""
-        self._listening: asyncio.Server | Porch | None = None
+        self._porch: Porch | None = None
         self._warned: set[str] = set()
         self._warned_since = -REPEAT_SECONDS
 
-    async def open_unix(self, listening: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        self._listening = await loop.create_unix_server(lambda: Visit(self), sock=listening, backlog=BACKLOG)
-
-    async def open_port(self, address: Address) -> None:
+    async def listen(self, address: Address) -> None:
         """It takes one connection in each turn of the loop, so that a crowd at the door lets others work."""
-        porch = Porch(
+        porch = self._porch = Porch(
             address, lambda sock: Arrival(self, sock), lambda why: self.warn("a stranger", why), BACKLOG
         )
         try:
-            await porch.bind()
+            if address.unix:
+                porch.bind_unix(address.host)
+                os.chmod(address.host, 0o600)  # before it listens: nobody else ever gets in
+            else:
+                await porch.bind()
             porch.listen()
-            self._listening = porch
         except OSError as error:
             porch.close()
-            raise UsageError(f"cannot listen for clients at {address}: {error.strerror or error}") from None
+            where = address.host if address.unix else address
+            raise UsageError(f"cannot open {self.where} {where}: {error.strerror or error}") from None
 
     # What visits report.
 
@@ -157,8 +157,8 @@ class Door:
         log.warning("%s: dropped %s on %s: %s", self.server.node.name, program, self.where, why)
 
     async def close(self) -> None:
-        if self._listening:
-            self._listening.close()
+        if self._porch:
+            self._porch.close()
         for visit in list(self.visits):
             visit.hang_up()
         with contextlib.suppress(TimeoutError):
@@ -179,5 +179,5 @@ async def opened(server: ControlServer, port: ClientPort, limits: Limits | None 
     free = not (port.secrets or tls)
     limits = limits or Limits(connections=files.room(Limits().connections))
     door = Door(server, limits, "the port for clients", port.book(), tls, free)
-    await door.open_port(port.address)
+    await door.listen(port.address)
     return door

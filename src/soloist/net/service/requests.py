@@ -25,6 +25,7 @@ from soloist.net.link.wire import LockState
 from soloist.net.lock import Lock
 from soloist.net.losses import abandon
 from soloist.net.service.dialogue import Acquire, Granted, Lost, Refused
+from soloist.net.telemetry.observer import Wait
 
 if TYPE_CHECKING:
     from soloist.net.node import Node
@@ -37,15 +38,31 @@ MOST_TOLD = 5
 
 
 class Waiting:
-    """A request without a task."""
+    """A request without a task. The node's observers are told of it as of a caller that has one."""
 
     timer: asyncio.TimerHandle | None = None
+    wait: Wait | None = None
+    """What observers know of it, if there are any."""
 
     def __init__(self, asked: Acquire, lock: Lock) -> None:
         self.asked, self.lock = asked, lock
         self.hold = Hold(lock)
         self.ticket = Ticket()
         self.since = time.monotonic()
+        if lock.node.observers:
+            self.wait = Wait(lock)
+            for observer in lock.node.observers:
+                observer.on_request(self.wait)
+
+    def entered(self) -> None:
+        if wait := self.wait:
+            for observer in self.lock.node.observers:
+                observer.on_enter(wait, self.hold)
+
+    def gave_up(self, error: BaseException) -> None:
+        if wait := self.wait:
+            for observer in self.lock.node.observers:
+                observer.on_give_up(wait, error)
 
 
 class Requests:
@@ -62,7 +79,7 @@ class Requests:
         self._context = contextvars.copy_context()
         self._same: tuple[Any, ...] = ()
         self._lock: Lock
-        """That of the last request, and what it was made of: most clients want one again and again."""
+        """That of the last request, which it was allowed, and what it was made of: most clients want one again and again."""
 
     def live(self) -> tuple[int, ...]:
         return (*self.holds, *self.waiting, *self.acquiring)
@@ -115,13 +132,14 @@ class Requests:
                 self.session.say(_granted(number, self.holds[number]))
             return
         try:
-            self._check(asked)
+            self._check()
             if (what := msgspec.structs.astuple(asked)[1:]) != self._same:
+                self.session.rights.check(asked.name)
                 self._lock, self._same = _lock_of(self.node, asked), what
             lock = self._lock
             if lock.instance_name not in self.node.instances and lock.instance_name not in self.node.asleep:
                 self.account.brings_in_name(self.node.epoch)
-            if lock.permits > 1 or asked.timeout == 0 or lock.delay is not None or self.server.busy():
+            if lock.permits > 1 or asked.timeout == 0 or lock.delay is not None or self.node.outgoing.behind:
                 self.acquiring.add(number)
                 self.account.waiting += 1
                 task = self.begin(number, self._acquired(asked, lock))
@@ -131,10 +149,9 @@ class Requests:
         except SoloistError as error:
             self._refuse(asked, error)
 
-    def _check(self, asked: Acquire) -> None:
+    def _check(self) -> None:
         if self.server.stopping:
             raise NodeClosed(self.server.stopping)
-        self.session.rights.check(asked.name)
         self.node.check_usable()
         self.account.check_room()
 
@@ -142,7 +159,11 @@ class Requests:
         """Without a task: it is granted at once, or its turn will come."""
         waiting = Waiting(asked, lock)
         ticket, number = waiting.ticket, asked.number
-        self.node.request(lock.instance_name, lock.capacity, ticket)
+        try:
+            self.node.request(lock.instance_name, lock.capacity, ticket)
+        except SoloistError as error:
+            waiting.gave_up(error)
+            raise
         if ticket.fence:
             self._enter(waiting)
             return
@@ -160,30 +181,36 @@ class Requests:
         self.account.waiting -= 1
         if waiting.timer:
             waiting.timer.cancel()
-        if waiting.ticket.error:
-            self._refuse(waiting.asked, waiting.ticket.error)
+        if error := waiting.ticket.error:
+            waiting.gave_up(error)
+            self._refuse(waiting.asked, error)
         else:
             self._enter(waiting)
 
     def _enter(self, waiting: Waiting) -> None:
         try:
-            self._granted(waiting.asked.number, waiting.hold.begins([waiting.ticket]), waiting.since)
+            hold = waiting.hold.begins([waiting.ticket])
         except SoloistError as error:
+            waiting.gave_up(error)
             self._refuse(waiting.asked, error)
+        else:
+            waiting.entered()
+            self._granted(waiting.asked.number, hold, waiting.since)
 
     def _expired(self, waiting: Waiting) -> None:
         if waiting.ticket.gone:  # it was let in, or failed, in this very turn
             return
         error = waiting.lock._timed_out(waiting.asked.timeout)
-        self._withdraw(waiting.asked.number)
+        self._withdraw(waiting.asked.number, error)
         self._refuse(waiting.asked, error)
 
-    def _withdraw(self, number: int) -> None:
+    def _withdraw(self, number: int, error: BaseException | None = None) -> None:
         waiting = self.waiting.pop(number)
         self.account.waiting -= 1
         if waiting.timer:
             waiting.timer.cancel()
         waiting.lock._give_up(waiting.ticket)
+        waiting.gave_up(error or asyncio.CancelledError())
 
     async def _acquired(self, asked: Acquire, lock: Lock) -> None:
         OWNER.set(object())
@@ -246,6 +273,8 @@ class Requests:
 
 
 def _granted(number: int, hold: Hold) -> Granted:
+    if hold.lock.capacity == 1:
+        return Granted(number, (hold.fence,), ())
     return Granted(number, tuple(hold.fences), hold.slots)
 
 

@@ -13,23 +13,7 @@ import msgspec
 from soloist.core import ProtocolError, SoloistError
 from soloist.net.link.wire import encode
 from soloist.net.service.answers import find
-from soloist.net.service.dialogue import (
-    Acquire,
-    Answer,
-    AskBreak,
-    AskHolders,
-    AskInspect,
-    AskStatus,
-    ChangeVoters,
-    Leave,
-    Lost,
-    Question,
-    Refused,
-    Release,
-    Renewed,
-    Reply,
-    Request,
-)
+from soloist.net.service.dialogue import Answer, Lost, Question, Refused, Renewed, Reply, Request
 from soloist.net.service.requests import Requests
 from soloist.net.service.rights import Rights
 from soloist.views import Lease, NodeSession, slower
@@ -115,23 +99,17 @@ class Session:
         for number in self.requests.holds:
             self.say(Lost(number, why))
 
-    def handle(self, request: Request) -> None:
-        match request:
-            case Acquire():
-                self.requests.acquire(request)
-            case Release():
-                self.requests.release(request.number)
-            case AskStatus() | AskHolders() | AskInspect() | AskBreak() | ChangeVoters() | Leave():
-                if request.number in self.requests.tasks:
-                    raise ProtocolError(f"number {request.number} is in use")
-                try:
-                    self.account.check_room()
-                except SoloistError as error:
-                    self._refuse(request, error)
-                else:
-                    self.requests.begin(request.number, self._answer(request))
-            case _:
-                raise ProtocolError(f"{type(request).__name__} does not belong here")
+    def asked(self, question: Request) -> None:
+        if not isinstance(question, Question):
+            raise ProtocolError(f"{type(question).__name__} does not belong here")
+        if question.number in self.requests.tasks:
+            raise ProtocolError(f"number {question.number} is in use")
+        try:
+            self.account.check_room()
+        except SoloistError as error:
+            self._refuse(question, error)
+        else:
+            self.requests.begin(question.number, self._answer(question))
 
     async def _answer(self, question: Question) -> None:
         with self.account.waits():

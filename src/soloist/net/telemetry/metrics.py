@@ -195,6 +195,15 @@ class _NodeFigures:
         yield behind
 
 
+def recorded() -> bool:
+    """Whether anybody would get spans: OpenTelemetry is installed, and a program like `opentelemetry-instrument` has set it up."""
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return False
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider | trace.NoOpTracerProvider)
+
+
 class Spans(Observer):
     """Two spans for each caller: the wait, in the caller's own trace, and the hold after it.
 

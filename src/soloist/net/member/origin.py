@@ -48,10 +48,6 @@ def epoch_of(fence: int) -> int:
     return fence >> FENCE_BITS
 
 
-def counter_of(fence: int) -> int:
-    return fence & (1 << FENCE_BITS) - 1
-
-
 class _Stored(msgspec.Struct, frozen=True):
     cluster: str
     node: str
@@ -77,7 +73,7 @@ class DataDirectory:
         self.previous = self.incarnation = ""
         """Of the process that had it before, which has ended; and of the one that has it.
 
-        A copy of a directory proves nothing: whoever has the original may be alive."""
+        A copy of a directory proves nothing: the owner of the original may be alive."""
 
     def open(self) -> int:
         """Take it. Gives the fence below all those of the next epoch."""

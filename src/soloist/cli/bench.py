@@ -291,7 +291,7 @@ def _print_locality(rows: list[lock_locality.Locality], json: bool, markdown: bo
     if json:
         print_json(rows)
         return
-    columns = ("locality", ">entries/s", ">messages an entry", ">Jain", ">longest run")
+    columns = ("locality", ">entries/s", ">messages per entry", ">Jain", ">longest run")
     cells = [
         (
             str(r.locality),
@@ -311,5 +311,5 @@ def _print_memory(idle: lock_memory.Idle, json: bool) -> None:
         print_json(idle)
         return
     print(
-        f"{idle.bytes_per_name:,.0f} bytes a name and node ({idle.names:,} idle locks at {idle.nodes} nodes)"
+        f"{idle.bytes_per_name:,.0f} bytes per name and node ({idle.names:,} idle locks at {idle.nodes} nodes)"
     )

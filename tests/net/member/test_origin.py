@@ -33,7 +33,7 @@ def test_the_epoch_is_the_minutes_since_2024() -> None:
 
 
 def test_a_start_in_the_same_minute_begins_above_all_that_was_entered_before() -> None:
-    """Even if a million entries a second were made in the meantime."""
+    """Even if a million entries per second were made in the meantime."""
     moments = [JANUARY + 3_600_000 + passed for passed in (0, 1, 2, 500, 59_998, 59_999, 60_000)]
     for before, after in pairwise(moments):
         assert by_clock(before) + (after - before) * 1000 < by_clock(after)

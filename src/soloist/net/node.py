@@ -105,10 +105,8 @@ class Node(Life, LockMaker, Seen):
             name, told.parsed(), key, tls, insecure, shortcut, told.listens()
         )
         self.board = board = Switchboard(name, told.members, cards, locality, self.transport)
-        self.request, self.withdraw, self.release = board.request, board.withdraw, board.release
-        self.lose = board.lose
-        self.table, self.turns = board.table, board.turns
-        self.outgoing, self.inquiry = board.outgoing, board.inquiry
+        self.request, self.release, self.lose = board.request, board.release, board.lose
+        self.table, self.turns, self.outgoing = board.table, board.turns, board.outgoing
         self.instances, self.asleep, self.holds = self.table.instances, self.table.asleep, self.table.holds
         self.observers, self.stats = self.table.observers, self.outgoing.stats
         who = introduction(cluster, name, told.addresses, cards, (bool(algorithm), bool(semaphore_algorithm)))

@@ -166,7 +166,7 @@ def test_a_trace_is_written_as_text_or_as_json_lines(
         ("compare lamport --option topology=line", "none of the algorithms has an option"),
         ("simulate", "NAME is missing"),
         ("simulat", "unknown command 'simulat'; did you mean simulate?"),
-        ("simulate lamport --fast", "unknown option --fast; `soloist simulate --help` lists all"),
+        ("simulate lamport --quickly", "unknown option --quickly; `soloist simulate --help` lists all"),
     ],
 )
 def test_bad_input_is_one_clear_line(line: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -292,7 +292,7 @@ def _print_locality(rows: list[lock_locality.Locality], json: bool, markdown: bo
         print_json(rows)
         return
     columns = ("locality", ">entries/s", ">messages per entry", ">Jain", ">longest run")
-    cells = [
+    cells: list[tuple[str, ...]] = [
         (
             str(r.locality),
             f"{r.entries_per_second:,.0f}",

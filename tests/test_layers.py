@@ -28,10 +28,11 @@ IMPORTS = {
     "lab": {"core", "children", "structures", "algorithms", "durations", "sim", "check", "views"},
     "watch": {"core", "algorithms", "sim", "check", "views", "net"},
     "course": {"core", "children", "own", "algorithms", "check", "sim", "watch"},
-    "bench": {"core", "algorithms", "sim", "check", "net", "testing", "watch"},
+    "bench": {"core", "children", "algorithms", "sim", "check", "net", "testing", "watch"},
     "doctor": {"core", "net", "testing", "bench"},
     "cli": {
         "core",
+        "children",
         "algorithms",
         "durations",
         "history",

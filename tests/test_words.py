@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
+from tokenize import COMMENT, generate_tokens
 
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "soloist"
 
 BEARERS = {
+    "Control": {"algorithms/mishra_srimani_coordinator.py"},
+    "ControlServer": {"net/service/control.py"},
     "Job": {"bench/lock_workers.py"},
     "Outcome": {"check/local.py"},
     "Row": {"lab/table.py"},
     "Report": {"check/report.py", "check/views/report.py", "history/report.py", "views/messages.py"},
     "_ask": {"net/engine/instance.py"},
     "_let_in": {"net/engine/instance.py"},
-    "settle": {"lab/view_change.py", "net/maelstrom/node.py"},
+    "settle": {"lab/view_change.py"},
     "Door": {"net/engine/ticket.py", "net/service/door.py", "watch/server.py"},
     "Session": {"net/link/session.py", "net/client/session.py", "net/service/session.py", "watch/session.py"},
     "_settle": {"net/engine/instance.py", "net/member/assembly.py", "net/member/council.py", "sim/script.py"},
@@ -41,6 +46,39 @@ def defining(name: str) -> set[str]:
 @pytest.mark.parametrize("word", BEARERS)
 def test_a_word_has_one_meaning(word: str) -> None:
     assert defining(word) == BEARERS[word]
+
+
+ELSEWHERE = {"algorithms", "course", "cli"}
+"""Rooms whose docstrings users read: heads of papers, exercises, and help."""
+
+
+def comments(path: Path) -> Iterator[str]:
+    """All comments and docstrings of a file."""
+    text = path.read_text()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield str(node.value.value)
+    for token in generate_tokens(StringIO(text).readline):
+        if token.type == COMMENT:
+            yield token.string
+
+
+def test_comments_name_the_role_that_acts() -> None:
+    """A caller, a holder, a node or a driver: not whoever it is."""
+    found = {
+        f"{path.relative_to(SOURCE)}: {said}"
+        for path in SOURCE.rglob("*.py")
+        if path.relative_to(SOURCE).parts[0] not in ELSEWHERE
+        for said in comments(path)
+        if re.search(r"\bwhoever\b", said, re.IGNORECASE)
+    }
+    assert found == set()
+
+
+def test_a_comment_that_names_nobody_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "x.py"
+    file.write_text('"""Whoever."""\nA = "whoever"  # whoever else\nB = 1\n"""Of B."""\n')
+    assert list(comments(file)) == ["Whoever.", "Of B.", "# whoever else"]
 
 
 UNITS = {

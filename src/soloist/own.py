@@ -169,7 +169,7 @@ def _failure(path: Path, error: BaseException) -> str:
 
 
 def _check_directories(path: Path) -> None:
-    """Whoever may write a directory may put another file into the place of one, unless that is sticky, as /tmp is."""
+    """A user who may write a directory may put another file into the place of one, unless that is sticky, as /tmp is."""
     for directory in path.parents:
         about = directory.stat()
         if not about.st_mode & stat.S_ISVTX:

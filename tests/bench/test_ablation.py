@@ -116,3 +116,18 @@ def test_what_cannot_be_measured_is_one_line(
     assert capsys.readouterr().err.splitlines() == [
         f"soloist: {said}" + ("" if missing else "; give more --seconds")
     ]
+
+
+def test_the_table_is_there_for_a_page_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = Measurement("any", "any", 2.0, [Contended(4, 100.0, 1.0, 3)], 50.0)
+    monkeypatch.setattr(lock_ablations, "sample", lambda system, *_: row)
+    assert main(["bench", "locks", "--without", "eager", "--rounds", "1", "--markdown"]) == 0
+    same = "1.00 (1.00-1.00)"
+    assert capsys.readouterr().out.splitlines() == [
+        "| without | re-entry | entries/s, 4 processes | hand-off | longest run |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        f"| nothing | {same} | {same} | {same} | 3 |",
+        f"| eager | {same} | {same} | {same} | 3 |",
+    ]

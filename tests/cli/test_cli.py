@@ -166,7 +166,7 @@ def test_a_trace_is_written_as_text_or_as_json_lines(
         ("compare lamport --option topology=line", "none of the algorithms has an option"),
         ("simulate", "NAME is missing"),
         ("simulat", "unknown command 'simulat'; did you mean simulate?"),
-        ("simulate lamport --fast", "unknown option --fast; `soloist simulate --help` lists all"),
+        ("simulate lamport --quickly", "unknown option --quickly; `soloist simulate --help` lists all"),
     ],
 )
 def test_bad_input_is_one_clear_line(line: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -275,11 +275,11 @@ def test_the_readme_says_how_to_call_the_command_in_a_clone() -> None:
 
 
 def test_figures_that_come_too_soon_say_so(capsys: pytest.CaptureFixture[str]) -> None:
-    """A tree of 5000 sites after 0.1 requests a site: most of them still ask site 0, at half of what theory says."""
+    """A tree of 5000 sites after 0.1 requests per site: most of them still ask site 0, at half of what theory says."""
     line = "simulate naimi-trehel --nodes 5000 --rate 0.0001 --entries 500"
     code, out, _ = run(capsys, line)
     assert code == 0
-    assert "The start may not be forgotten yet: 0.1 requests a site" in out
+    assert "The start may not be forgotten yet: 0.1 requests per site" in out
     assert "--warmup 25000" in out
     _, out, _ = run(capsys, line + " --json")
     early = json.loads(out)

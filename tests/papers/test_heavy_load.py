@@ -23,7 +23,7 @@ def test_suzuki_kasami_costs_n(nodes: int) -> None:
 
 @pytest.mark.parametrize("nodes", [5, 10, 30])
 def test_raymond_costs_at_most_four(nodes: int) -> None:
-    """Raymond 1989: about four messages an entry under heavy demand, whatever N is."""
+    """Raymond 1989: about four messages per entry under heavy demand, whatever N is."""
     assert 3 < heavy("raymond-tree", nodes).messages_per_entry.mean <= 4
 
 

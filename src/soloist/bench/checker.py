@@ -2,7 +2,7 @@
 
 ours    Ricart-Agrawala as `soloist check` explores it, without reductions and with all of them, in CPU
         seconds of the search
-SPIN    the Promela model below: the same atomic steps (asking, leaving, receiving; whoever has
+SPIN    the Promela model below: the same atomic steps (asking, leaving, receiving; the site that has
         all replies is inside at once), one channel for each link, verified exhaustively with
         `-DSAFETY -O2`. Its time is what the verifier spends searching, not what it takes to compile.
 """

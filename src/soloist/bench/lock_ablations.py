@@ -109,7 +109,7 @@ def _ratio(
 
 
 def table(worths: Sequence[Worth]) -> Table:
-    columns = ("without", ">pair", ">entries/s", ">hand-off", ">longest run")
+    columns = ("without", ">re-entry", f">entries/s, {PROCESSES} processes", ">hand-off", ">longest run")
     return columns, [
         (w.part, str(w.pair), str(w.entries), str(w.hand_off), f"{w.longest_run:g}") for w in worths
     ]

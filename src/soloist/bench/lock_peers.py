@@ -34,7 +34,7 @@ START_SECONDS = 60.0
 
 
 class Caller(Protocol):
-    """Whoever takes a lock. Where a library blocks, so does the coroutine: nobody else is in its process."""
+    """The caller of a lock. Where a library blocks, so does the coroutine: nobody else is in its process."""
 
     def acquire(self) -> Coroutine[Any, Any, Any]:
         """What it gives is given back to `release`."""

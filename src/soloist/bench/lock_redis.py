@@ -48,7 +48,7 @@ class RedisPyFast(RedisPy):
 
 
 class PythonRedisLock(RedisPy):
-    """Waits with BLPOP for whoever releases."""
+    """Waits with BLPOP for the release."""
 
     def _lock(self, name: str) -> Any:
         import redis_lock

@@ -41,7 +41,7 @@ class Measurement(msgspec.Struct, frozen=True):
 
     algorithm: str
     prompt: bool
-    """Whether whoever asks is let in whenever a permit is free."""
+    """Whether a caller is let in whenever a permit is free."""
     rare_us: float
     rare_spread: Spread | None
     rare_messages: float

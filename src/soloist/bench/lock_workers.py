@@ -263,7 +263,7 @@ async def rarely(caller: Caller, go: Go, job: Job) -> Done:
 
 
 async def hand_offs(caller: Caller, end: int, job: Job) -> list[tuple[int, int]]:
-    """The same, held for a while, and by turns: whoever had it asks again when the other has it."""
+    """The same, held for a while, and by turns: the one that had it asks again when the other has it."""
     found = []
     with open(job.turn, "r+b") as file, mmap(file.fileno(), 1) as turn:
         while clock() < end:

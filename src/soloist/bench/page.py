@@ -22,7 +22,7 @@ from soloist.watch import Trace, of_simulation
 from soloist.watch.export import html
 
 PAINT_AIM, FRAMES_AIM = 2.0, 30.0
-"""Seconds until the run is drawn; frames a second."""
+"""Seconds until the run is drawn; frames per second."""
 MOVES = 180
 """Frames in one measurement."""
 NODES = 8
@@ -51,7 +51,7 @@ FRAMES = """async ([moves, scrub]) => {
 
 
 class Frames(msgspec.Struct, frozen=True):
-    """One way to move: frames a second, and the frame that one in twenty was slower than, in milliseconds."""
+    """One way to move: frames per second, and the frame that one in twenty was slower than, in milliseconds."""
 
     what: str
     per_second: float
@@ -136,8 +136,8 @@ def table(measured: Measurement) -> tuple[Sequence[str], list[tuple[str, ...]]]:
         rows.append(
             (each.what, f"{each.per_second:.0f} frames/s", f"≥ {FRAMES_AIM:g}", f"{each.slow:.0f} ms")
         )
-    per_event = f"{measured.bytes / measured.events:.0f} bytes an event"
+    per_event = f"{measured.bytes / measured.events:.0f} bytes per event"
     rows.append(("file", per_event, "", f"{measured.bytes / 1024:.0f} KiB"))
-    plain = f"{measured.plain_bytes / measured.events:.0f} bytes an event"
+    plain = f"{measured.plain_bytes / measured.events:.0f} bytes per event"
     rows.append(("file, trace not packed", plain, "", f"{measured.plain_bytes / 1024:.0f} KiB"))
     return ("what", ">measured", ">wanted", ">1 in 20 slower than"), rows

@@ -39,7 +39,7 @@ from soloist.testing.namespaces import Namespaces
 
 ROUNDS, SLOW_ROUNDS = 20, 5
 SETTLE_SECONDS = 0.2
-"""Seconds until whoever asks for the lock is waiting for it, for certain enough."""
+"""Seconds until a caller that asks for the lock is waiting for it, for certain enough."""
 SLACK_SECONDS = 1.0
 """Seconds beyond a lease."""
 MEMBERS = "abc"

@@ -22,7 +22,7 @@ READY, TAKE, ASKING, GIVE = "ready", "take", "asking", "give"
 
 
 class Client(Protocol):
-    """Whoever takes the lock. Where a library blocks, so does the coroutine: nobody else is in its process."""
+    """The caller of the lock. Where a library blocks, so does the coroutine: nobody else is in its process."""
 
     def open(self) -> Coroutine[Any, Any, None]: ...
     def acquire(self) -> Coroutine[Any, Any, Any]: ...

@@ -7,5 +7,5 @@ from soloist.check.report import Report
 
 
 def advice(report: Report) -> str:
-    """For whoever wrote the algorithm; empty where nothing is wrong, or nothing more is to be said."""
+    """For the author of the algorithm; empty where nothing is wrong, or nothing more is to be said."""
     return PROPERTIES[report.property].advice(report.reason, report.trace) if report.property else ""

@@ -1,7 +1,7 @@
 """Threads that share a large search: each looks at some of the next states, while the first to be done are numbered (NumPy).
 
 What takes the time is done by NumPy, which lets other threads run meanwhile; what is met for the first time is worked out by one
-thread for all of them. The order in which states are numbered is that of the states that lead there, whoever looked at them.
+thread for all of them. The order in which states are numbered is that of the states that lead there, whichever process looked at them.
 """
 
 from __future__ import annotations

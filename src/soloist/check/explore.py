@@ -69,7 +69,7 @@ class CutOff(Exception):
 class Graph:
     """What a search has seen: states in the order of their distance from the start, and all edges.
 
-    Whoever judges it asks for successors again and again; so limits are looked at there.
+    Its judges ask for successors again and again; so limits are looked at there.
     """
 
     def __init__(self, space: Space, guard: Guard) -> None:
@@ -264,7 +264,7 @@ def _forbidden(state: int, alarms: int, stuck: bool) -> bool:
 
 
 class Guard:
-    """Looks at limits now and then, and tells whoever watches."""
+    """Looks at limits now and then, and tells those who watch."""
 
     def __init__(self, limits: Limits, watch: Watcher | None, name: str, since: float | None = None) -> None:
         self.limits = limits

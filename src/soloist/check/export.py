@@ -1,7 +1,7 @@
 """The graph of a small system, for other programs: to draw it, to walk it, and to judge it again.
 
 It is the graph itself, every state and every step of it, as it was explored with no other reduction than `messages`.
-Whoever judges it anew confirms the judgement: that no state has too many inside, that nobody waits for ever where it
+A tool that judges it anew confirms the judgement: that no state has too many inside, that nobody waits for ever where it
 ends. That the steps are those of the paper it does not confirm: they come from the Python source, and no translation of
 that would be more than another thing to trust.
 """

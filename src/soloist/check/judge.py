@@ -3,7 +3,7 @@
 1. The main search: exclusion, errors and deadlock on the way; capacity, livelock and the bypass
    bound on the whole graph.
 2. The search with a memory (`history`), for promises about the past: order and fence.
-3. The endless search, for starvation: whoever asks never stops asking. If its space turns out too
+3. The endless search, for starvation: sites never stop asking. If its space turns out too
    large, starvation is judged on the bounded requests of the main search only. That shows little, so
    the check is incomplete then, and says why.
 

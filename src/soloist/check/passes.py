@@ -97,7 +97,7 @@ class Assignment(msgspec.Struct, frozen=True):
         return found(graph, WITH_HISTORY, holds={each.name: PROVED for each in self.remembered})
 
     def endless(self, watch: Watcher | None = None, jobs: Jobs = alone) -> Finding:
-        """Starvation, where whoever asks never stops asking. If there are too many states, a part of these runs is
+        """Starvation, where sites never stop asking. If there are too many states, a part of these runs is
         looked at: first one that is usual enough to say what has been proved, then one that relies on declarations
         that nobody has proved. If they stand a trial they may show where something goes wrong, but nothing more."""
         first = self._endless(Asking(patient=self._is_numbered()), watch, jobs)

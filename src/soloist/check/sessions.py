@@ -31,7 +31,7 @@ SLOW, FAST = 1, 3
 
 
 class State(NamedTuple):
-    """All times are on the clock of whoever has them."""
+    """All times are on the clock of their owner."""
 
     client_clock: float = 0.0
     node_clock: float = 0.0
@@ -299,7 +299,7 @@ class Revived(Rules):
 
 
 class Anywhere(Rules):
-    """Whoever knows the session's number may acknowledge a renewal."""
+    """A node that knows the session's number may acknowledge a renewal."""
 
     def elsewhere(self, client: ClientSession, number: int, now: float) -> None:
         client.renewed(number, SESSION.at_member, now)

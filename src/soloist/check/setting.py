@@ -83,7 +83,7 @@ class Setting(msgspec.Struct, frozen=True):
         return ALL in self.last or timer in self.last
 
     def unbounded(self) -> Setting:
-        """The same system where whoever asks at all asks again and again."""
+        """The same system where each site that asks at all asks again and again."""
         return msgspec.structs.replace(self, rounds=tuple(UNBOUNDED if r else 0 for r in self.rounds))
 
 

@@ -191,23 +191,25 @@ def locks(
         if against is not None:
             at_least("--rounds", 2, rounds)
             differences = lock_versions.measure(against, systems or (), seconds, rounds, progress)
-            _print_differences(differences, rounds, json)
+            _print_differences(differences, rounds, json, markdown)
             return
         if without is not None:
             parts = [] if without == "all" else [part.strip() for part in without.split(",")]
-            _print_worths(lock_ablations.measure(parts, seconds, rounds, progress), rounds, json)
+            worths = lock_ablations.measure(parts, seconds, rounds, progress)
+            _print_worths(worths, rounds, json, markdown)
             return
         if locality:
             found = lock_locality.measure(seconds=seconds, rounds=rounds, progress=progress)
-            _print_locality(found, json)
+            _print_locality(found, json, markdown)
             return
         if choice:
-            _print_choice(lock_choice.measure(seconds, rounds, processes, progress=progress), rounds, json)
+            chosen = lock_choice.measure(seconds, rounds, processes, progress=progress)
+            _print_choice(chosen, rounds, json, markdown)
             return
         if semaphores:
             at_least("--value", 2, value, 100)
             found_rows = lock_semaphores.measure(systems or (), seconds, rounds, progress, value)
-            _print_semaphores(found_rows, value, json)
+            _print_semaphores(found_rows, value, json, markdown)
             return
         rows = locks_bench.measure(processes, seconds, rounds, systems or (), progress)
     _print_locks(rows, processes, json, markdown)
@@ -220,69 +222,77 @@ def _print_locks(
     if json:
         print_measured(rows, bars)
         return
+    title = f"Times in µs, entries per second; ours without a lease (Python {platform.python_version()})"
+    _show(title, locks_bench.table(rows, processes), markdown)
     if markdown:
-        from soloist.lab.report import markdown_table  # it takes longer to load than all else here
-
-        print(
-            markdown_table(*locks_bench.table(rows, processes)), markdown_table(*bar_table(bars)), sep="\n\n"
-        )
+        print()
+        _show("", bar_table(bars), markdown)
         return
-    print_table(
-        f"Times in µs, entries per second; ours without a lease (Python {platform.python_version()})",
-        *locks_bench.table(rows, processes),
-    )
     for row in rows:
         if row.missing:
             print(f"{row.system} was not measured: {row.missing}")
     print_bars(bars)
 
 
-def _print_worths(worths: list[lock_ablations.Worth], rounds: int, json: bool) -> None:
+def _show(title: str, table: locks_bench.Table, markdown: bool) -> None:
+    if not markdown:
+        print_table(title, *table)
+        return
+    from soloist.lab.report import markdown_table  # it takes longer to load than all else here
+
+    print(markdown_table(*table))
+
+
+def _print_worths(worths: list[lock_ablations.Worth], rounds: int, json: bool, markdown: bool) -> None:
     if json:
         print_json(worths)
         return
     title = f"{lock_ablations.SYSTEM} without its parts, as multiples of the whole ({rounds} rounds: median, least, largest)"
-    print_table(title, *lock_ablations.table(worths))
+    _show(title, lock_ablations.table(worths), markdown)
     for worth in worths:
-        if worth.part in PARTS:
+        if worth.part in PARTS and not markdown:
             print(f"{worth.part}: {PARTS[worth.part]}")
 
 
-def _print_differences(differences: list[lock_versions.Difference], rounds: int, json: bool) -> None:
+def _print_differences(
+    differences: list[lock_versions.Difference], rounds: int, json: bool, markdown: bool
+) -> None:
     if json:
         print_json(differences)
         return
     title = f"This tree and the other, by turns ({rounds} rounds): times in µs, entries per second"
-    print_table(title, *lock_versions.table(differences))
+    _show(title, lock_versions.table(differences), markdown)
     worse = sum(each.worse for each in differences)
     print(
         f"{worse or 'None'} of {len(differences)} figures worse by more than the distance of the quartiles."
     )
 
 
-def _print_choice(rows: list[lock_choice.Measurement], rounds: int, json: bool) -> None:
+def _print_choice(rows: list[lock_choice.Measurement], rounds: int, json: bool, markdown: bool) -> None:
     if json:
         print_json(rows)
         return
-    print_table(f"What could be the default lock: medians of {rounds} rounds", *lock_choice.table(rows))
+    _show(f"What could be the default lock: medians of {rounds} rounds", lock_choice.table(rows), markdown)
 
 
-def _print_semaphores(rows: list[lock_semaphores.Measurement], value: int, json: bool) -> None:
+def _print_semaphores(
+    rows: list[lock_semaphores.Measurement], value: int, json: bool, markdown: bool
+) -> None:
     bars = lock_semaphores.bars(rows, value) if value == lock_semaphores.VALUE else []
     if json:
         print_measured(rows, bars)
         return
     title = f"Semaphores of {value}, {lock_semaphores.NODES} nodes: times in µs, entries per second"
-    print_table(title, *lock_semaphores.table(rows))
+    _show(title, lock_semaphores.table(rows), markdown)
     print_bars(bars)
 
 
-def _print_locality(rows: list[lock_locality.Locality], json: bool) -> None:
+def _print_locality(rows: list[lock_locality.Locality], json: bool, markdown: bool) -> None:
     if json:
         print_json(rows)
         return
-    columns = ("locality", ">entries/s", ">messages an entry", ">Jain", ">longest run")
-    cells = [
+    columns = ("locality", ">entries/s", ">messages per entry", ">Jain", ">longest run")
+    cells: list[tuple[str, ...]] = [
         (
             str(r.locality),
             f"{r.entries_per_second:,.0f}",
@@ -293,7 +303,7 @@ def _print_locality(rows: list[lock_locality.Locality], json: bool) -> None:
         for r in rows
     ]
     title = f"{lock_ablations.SYSTEM}, 4 processes with 3 tasks each, all after one lock"
-    print_table(title, columns, cells)
+    _show(title, (columns, cells), markdown)
 
 
 def _print_memory(idle: lock_memory.Idle, json: bool) -> None:
@@ -301,5 +311,5 @@ def _print_memory(idle: lock_memory.Idle, json: bool) -> None:
         print_json(idle)
         return
     print(
-        f"{idle.bytes_per_name:,.0f} bytes a name and node ({idle.names:,} idle locks at {idle.nodes} nodes)"
+        f"{idle.bytes_per_name:,.0f} bytes per name and node ({idle.names:,} idle locks at {idle.nodes} nodes)"
     )

@@ -16,7 +16,7 @@ def page(
     rounds: Annotated[int, typer.Option(help="How often the page is opened; the slowest frames count.")] = 3,
     json: Json = False,
 ) -> None:
-    """The page of a long run in a real browser: time until it is drawn, frames a second, bytes an event.
+    """The page of a long run in a real browser: time until it is drawn, frames per second, bytes per event.
 
     Example:
 

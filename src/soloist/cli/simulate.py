@@ -147,7 +147,7 @@ def print_result(result: Result) -> None:
 def young(r: Result) -> str:
     """What is wrong with figures that come too soon."""
     return (
-        f"The start may not be forgotten yet: {number(r.warmup / r.nodes)} requests a site came before these figures, and "
+        f"The start may not be forgotten yet: {number(r.warmup / r.nodes)} requests per site came before these figures, and "
         f"trees and queues that change with every entry take about five; so theory need not fit. Try --warmup {5 * r.nodes}."
     )
 

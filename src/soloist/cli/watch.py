@@ -246,7 +246,7 @@ def done_without_a_run(
 
 
 def wants_page(port: int | None, no_browser: bool, beside: str | None) -> bool:
-    """Whoever redirects the output wants text; and so does who has no server to show anything else."""
+    """Users who redirect the output want text; and so do those who have no server to show anything else."""
     if port is not None or no_browser or beside:
         return True
     if not sys.stdout.isatty():

@@ -239,7 +239,7 @@ class Judging:
         return f"line {lines[-1]}: " if lines else ""
 
     def _short(self, text: str) -> str:
-        """Without the directories of whoever grades."""
+        """Without the directories of the grader."""
         return text.replace(self.brief.place, self.brief.name)
 
 

@@ -2,7 +2,7 @@
 
 Each node is a process of its own; they talk TCP on loopback. All of them contend for a lock, then for a semaphore, and
 report every entry and exit to another process, which proves that never more were inside than may be. Then, in a small
-cluster with leases, whoever holds the lock is killed.
+cluster with leases, the holder of the lock is killed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Tally(msgspec.Struct, frozen=True):
 LEASE = 2.0
 """Seconds."""
 WAITING_SECONDS = 0.3
-"""Seconds until whoever asks for the lock is waiting for it, for certain enough."""
+"""Seconds until a caller that asks for the lock is waiting for it, for certain enough."""
 
 
 class Crash(msgspec.Struct, frozen=True):

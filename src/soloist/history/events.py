@@ -1,4 +1,4 @@
-"""What a history is made of, whoever wrote it."""
+"""What a history is made of, in whatever format."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def _reasons(situation: Situation, by: By, ranking: list[Candidate]) -> list[str
     tied = [each for each in others if each.tied]
     said = [
         f"{best.algorithm} {NOUNS[by]}: {span(best.time.mean)} from request to entry on average, "
-        f"{best.messages.mean:.3g} messages and {best.bytes.mean:.0f} bytes an entry."
+        f"{best.messages.mean:.3g} messages and {best.bytes.mean:.0f} bytes per entry."
     ]
     if tied:
         names = ", ".join(f"{each.algorithm} ({each.messages.mean:.3g} messages)" for each in tied)
@@ -240,7 +240,7 @@ def _compared(other: Candidate, best: Candidate, by: By) -> str:
     ours, theirs = getattr(best, by).mean, getattr(other, by).mean
     more = f"{theirs / ours - 1:.0%} more" if ours else f"{theirs:.3g} instead of none"
     figure = {"time": "time to enter", "messages": "messages", "bytes": "bytes", "fairness": "passing by"}[by]
-    return f"{other.algorithm}: {more} {figure}, {other.messages.mean:.3g} messages an entry"
+    return f"{other.algorithm}: {more} {figure}, {other.messages.mean:.3g} messages per entry"
 
 
 def span(seconds: float) -> str:

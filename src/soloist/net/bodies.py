@@ -24,7 +24,7 @@ Body = tuple[Place, object, H]
 
 
 def here() -> Place:
-    """The frame of the `with` that calls whoever calls this."""
+    """The frame of the `with` whose call led to this one."""
     frame = sys._getframe(2)
     return id(frame), frame.f_code
 

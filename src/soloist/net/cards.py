@@ -49,7 +49,7 @@ def introduction(
 def algorithms_of(who: Who) -> tuple[Algorithm, ...]:
     """What it would have a view say: nothing, as long as it would run something else just as well.
 
-    Where etcd decides there is no birth at which all have met, so that whoever comes first decides.
+    Where etcd decides there is no birth at which all have met, so that the first node decides.
     """
     if not (all(who.named) or who.engine):
         return ()

@@ -33,15 +33,10 @@ class Hold(Shown):
     """Called once, in the node's loop, if the lock is lost."""
     first: Hold | None = None
     """Where a reentrant lock was taken again: the hold that it was first taken with."""
-    released = False
     _in_body = False
     _cancelled_body = False
     _cancelling = 0
-    _why = ""
-    """Not empty if the lock is lost."""
     _lost: asyncio.Event | None = None
-    _limit: Limit | None = None
-    """Where there is a `max_hold`."""
     fence: int
     """Grows from holder to holder. Hand it to whatever the lock protects, and let that refuse lower ones."""
     _tickets: list[Ticket]
@@ -49,7 +44,7 @@ class Hold(Shown):
     """When it began, on the clock of its node's turns."""
 
     def __init__(self, lock: Lock) -> None:
-        """Made by whoever asks, so that little is left to do between the grant and the entry; then it `begins`."""
+        """Made by the caller, so that little is left to do between the grant and the entry; then it `begins`."""
         self.name = lock.name
         self.note = lock.note
         self.lock = lock
@@ -58,18 +53,23 @@ class Hold(Shown):
         if task is None or get_ident() != node.thread:
             node.check_loop()
         self.key: tuple[str, object] = (lock.instance_name, OWNER.get() or task)
-        """The instance and whoever holds it."""
+        """The instance and its holder."""
+        self.released = False
+        self._why = ""
+        """Not empty if the lock is lost."""
+        self._limit: Limit | None = None
+        """Where there is a `max_hold`."""
 
     def begins(self, tickets: list[Ticket]) -> Self:
         """From now on it is held, with these tickets."""
-        self._tickets = tickets
-        self.fence, lost = tickets[0].fence, tickets[0].lost
+        self._tickets, first = tickets, tickets[0]
+        self.fence, lost = first.fence, first.lost
         if len(tickets) > 1:
             self.fence, lost = max(self.fences), any(ticket.lost for ticket in tickets)
         node, lock = self.node, self.key[0]
         turns = node.turns
         clock = turns.clock
-        self._entered = turns.entered = tickets[0].entered or clock()
+        self._entered = turns.entered = first.entered or clock()
         if lost:
             for ticket in tickets:
                 node.release(lock, ticket)
@@ -77,7 +77,10 @@ class Hold(Shown):
         if not node.usable:  # closed between the grant and now
             node.check_usable()
         node.stats.entries += 1
-        node.holds.setdefault(lock, []).append(self)
+        if lock in node.holds:
+            node.holds[lock].append(self)
+        else:
+            node.holds[lock] = [self]
         if self.lock.max_hold is not None:
             self._limit = Limit(self, self.lock.max_hold)
         return self

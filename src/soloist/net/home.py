@@ -77,7 +77,7 @@ class Home(Protocol):
     def release(self, lock: str, ticket: Ticket) -> None: ...
 
     def let_go(self, hold: Hold) -> None:
-        """The body of a hold that was lost has ended; whoever granted it elsewhere may have it back."""
+        """The body of a hold that was lost has ended; the node that granted it may have it back."""
 
     def lose(self, lock: str, fence: int, why: str) -> None:
         """A hold is good no longer: its body is told, and the lock goes on to the next one."""

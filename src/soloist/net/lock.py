@@ -49,7 +49,6 @@ class Lock(Shown):
         "acquire acquire_or_raise lock_delay locked max_hold name note on_holder_loss on_lost release timeout"
     )
     kind = "lock"
-    permits = 1
     __repr__ = of_lock
 
     def __init__(
@@ -74,7 +73,7 @@ class Lock(Shown):
         if self.delay is not None:
             check_registers(node)
         self.instance_name = f"{self.kind}:{self.name}"
-        self.capacity = 1
+        self.capacity = self.permits = 1
         self._bodies: Bodies[Hold] = Bodies(self.name)
 
     def acquire(
@@ -136,9 +135,7 @@ class Lock(Shown):
             node.check_usable()
         ticket = None
         if self.permits == 1 and not board.outgoing.behind:
-            ticket = Ticket()
-            if self.delay is not None:
-                ticket.delay = self.delay
+            ticket = Ticket(self.delay)
             board.request(name, self.capacity, ticket)
             if ticket.fence:  # it was here, and free: nothing that waiting needs is made
                 return hold.begins([ticket])
@@ -164,8 +161,7 @@ class Lock(Shown):
         return [await self._wait(ticket or self._request())]
 
     def _request(self) -> Ticket:
-        ticket = Ticket()
-        ticket.delay = self.delay
+        ticket = Ticket(self.delay)
         _board(self).request(self.instance_name, self.capacity, ticket)
         return ticket
 
@@ -331,7 +327,7 @@ def prompt() -> list[str]:
 
 
 class Collector(Lock):
-    """Held by whoever collects several permits of the semaphore of that name."""
+    """Held by the caller that collects several permits of the semaphore of that name."""
 
     kind = "permits"
 

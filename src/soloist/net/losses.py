@@ -26,7 +26,7 @@ def tell(on_lost: Callable[[H], None], hold: H) -> None:
 
 
 def abandon(hold: Hold, why: str) -> None:
-    """Whoever held it is gone and did not release it. That is a release, unless voters know of the hold."""
+    """Its holder is gone and did not release it. That is a release, unless voters know of the hold."""
     if hold.lock.delay is None:
         hold.release_now()
     else:
@@ -39,7 +39,7 @@ def _lose(hold: Hold, why: str) -> None:
 
 
 class Limit:
-    """The `max_hold` of one hold. It rings by itself; whoever asks before, because the loop is busy, asks the clock."""
+    """The `max_hold` of one hold. It rings by itself; a caller that asks before, because the loop is busy, asks the clock."""
 
     def __init__(self, hold: Hold, seconds: float) -> None:
         self._hold = hold

@@ -105,10 +105,8 @@ class Node(Life, LockMaker, Seen):
             name, told.parsed(), key, tls, insecure, shortcut, told.listens()
         )
         self.board = board = Switchboard(name, told.members, cards, locality, self.transport)
-        self.request, self.withdraw, self.release = board.request, board.withdraw, board.release
-        self.lose = board.lose
-        self.table, self.turns = board.table, board.turns
-        self.outgoing, self.inquiry = board.outgoing, board.inquiry
+        self.request, self.release, self.lose = board.request, board.release, board.lose
+        self.table, self.turns, self.outgoing = board.table, board.turns, board.outgoing
         self.instances, self.asleep, self.holds = self.table.instances, self.table.asleep, self.table.holds
         self.observers, self.stats = self.table.observers, self.outgoing.stats
         who = introduction(cluster, name, told.addresses, cards, (bool(algorithm), bool(semaphore_algorithm)))
@@ -148,7 +146,7 @@ class Node(Life, LockMaker, Seen):
             self._data.source = str(path)
 
     async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
-        """Take the lock, or the semaphore, of that name from whoever holds it, everywhere; whoever waits goes on.
+        """Take the lock, or the semaphore, of that name from its holders, everywhere; callers that wait go on.
 
         It is agreed upon: when this returns, nobody has a good hold of it from before. Who did gets `LockLost`; a node that
         does not answer is waited for as long as its lease lasts. Needs a lease.
@@ -166,7 +164,7 @@ class Node(Life, LockMaker, Seen):
     # Life.
 
     async def start(self) -> Self:
-        """Go and meet the others. Whoever asks for a lock meanwhile waits until all have met."""
+        """Go and meet the others. Callers that ask for a lock meanwhile wait until all have met."""
         self.begin_life()
         self.board.loop = self.outgoing.loop = self.loop
         if self._data:
@@ -195,7 +193,7 @@ class Node(Life, LockMaker, Seen):
             log.warning("%s: nobody is let in yet; %s", self.name, why)
 
     async def close(self) -> None:
-        """Leave. Whoever still holds a lock here loses it; whoever waits gets `NodeClosed`."""
+        """Leave. Holders of a lock here lose it; callers that wait get `NodeClosed`."""
         try:
             if self.at_home and self.usable:
                 self.check_loop()

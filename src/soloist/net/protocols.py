@@ -94,7 +94,8 @@ class AsyncNodeLike(Protocol):
         max_hold: float | None = None,
         on_holder_loss: OnHolderLoss = "release",
         lock_delay: float | None = None,
-    ) -> Lock: ...
+    ) -> Lock:
+        """A lock by name."""
 
     def rlock(
         self,
@@ -106,7 +107,8 @@ class AsyncNodeLike(Protocol):
         max_hold: float | None = None,
         on_holder_loss: OnHolderLoss = "release",
         lock_delay: float | None = None,
-    ) -> RLock: ...
+    ) -> RLock:
+        """A lock that its holder may take again."""
 
     def semaphore(
         self,
@@ -120,7 +122,8 @@ class AsyncNodeLike(Protocol):
         max_hold: float | None = None,
         on_holder_loss: OnHolderLoss = "release",
         lock_delay: float | None = None,
-    ) -> Semaphore: ...
+    ) -> Semaphore:
+        """At most `value` permits are out at a time."""
 
     def locks(
         self,
@@ -131,21 +134,28 @@ class AsyncNodeLike(Protocol):
         max_hold: float | None = None,
         on_holder_loss: OnHolderLoss = "release",
         lock_delay: float | None = None,
-    ) -> Locks: ...
+    ) -> Locks:
+        """Several locks, all or none."""
 
-    async def inspect(self, name: str) -> Inspection: ...
+    async def inspect(self, name: str) -> Inspection:
+        """Who holds it, and who waits: asked of all nodes."""
 
-    async def holders(self) -> list[LockState]: ...
+    async def holders(self) -> list[LockState]:
+        """All locks that are held or waited for, anywhere."""
 
-    async def break_lock(self, name: str, timeout: float | None = None) -> Broken: ...
+    async def break_lock(self, name: str, timeout: float | None = None) -> Broken:
+        """Take it from its holders, everywhere; it needs a lease."""
 
     def leader(
         self, name: str, *, note: str | None = None, on_gain: Told | None = None, on_loss: Told | None = None
-    ) -> Leader: ...
+    ) -> Leader:
+        """Lead for as long as the lock of that name is held."""
 
-    async def start(self) -> Self: ...
+    async def start(self) -> Self:
+        """Begin; `with` does it."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """End; what is still held is lost."""
 
     async def __aenter__(self) -> Self: ...
 
@@ -170,7 +180,8 @@ class NodeLike(Protocol):
         max_hold: float | None = None,
         on_holder_loss: OnHolderLoss = "release",
         lock_delay: float | None = None,
-    ) -> SyncLock: ...
+    ) -> SyncLock:
+        """A lock by name."""
 
     def rlock(
         self,
@@ -182,7 +193,8 @@ class NodeLike(Protocol):
         max_hold: float | None = None,
         on_holder_loss: OnHolderLoss = "release",
         lock_delay: float | None = None,
-    ) -> SyncLock: ...
+    ) -> SyncLock:
+        """A lock that its holder may take again."""
 
     def semaphore(
         self,
@@ -196,7 +208,8 @@ class NodeLike(Protocol):
         max_hold: float | None = None,
         on_holder_loss: OnHolderLoss = "release",
         lock_delay: float | None = None,
-    ) -> SyncLock: ...
+    ) -> SyncLock:
+        """At most `value` permits are out at a time."""
 
     def locks(
         self,
@@ -207,21 +220,28 @@ class NodeLike(Protocol):
         max_hold: float | None = None,
         on_holder_loss: OnHolderLoss = "release",
         lock_delay: float | None = None,
-    ) -> SyncLocks: ...
+    ) -> SyncLocks:
+        """Several locks, all or none."""
 
-    def inspect(self, name: str) -> Inspection: ...
+    def inspect(self, name: str) -> Inspection:
+        """Who holds it, and who waits: asked of all nodes."""
 
-    def holders(self) -> list[LockState]: ...
+    def holders(self) -> list[LockState]:
+        """All locks that are held or waited for, anywhere."""
 
-    def break_lock(self, name: str, timeout: float | None = None) -> Broken: ...
+    def break_lock(self, name: str, timeout: float | None = None) -> Broken:
+        """Take it from its holders, everywhere; it needs a lease."""
 
     def leader(
         self, name: str, *, note: str | None = None, on_gain: Told | None = None, on_loss: Told | None = None
-    ) -> SyncLeader: ...
+    ) -> SyncLeader:
+        """Lead for as long as the lock of that name is held."""
 
-    def start(self) -> Self: ...
+    def start(self) -> Self:
+        """Begin; `with` does it."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """End; what is still held is lost."""
 
     def __enter__(self) -> Self: ...
 

@@ -51,7 +51,7 @@ class Seen(Shown):
         """What each node that can be reached knows of a lock; of all, for an empty name."""
         self._seen.check_usable()
         self._seen.check_loop()
-        return await self._seen.inquiry.ask(lock)
+        return await self._seen.board.inquiry.ask(lock)
 
     def missing(self) -> list[str]:
         """Members that cannot be reached at this moment."""

@@ -77,7 +77,7 @@ class SyncHold(Shown):
 
     @property
     def note(self) -> str | None:
-        """What was said of it, for whoever looks who holds it."""
+        """What was said of it, for those who look who holds it."""
         return self._hold.note
 
     @property

@@ -138,7 +138,7 @@ class Threaded(SyncElections, Shown, Generic[H]):
         return errand.result
 
     def run(self, errand: Errand[Any]) -> None:
-        """Have an errand run, to its end; whoever is interrupted meanwhile withdraws it."""
+        """Have an errand run, to its end; a caller that is interrupted meanwhile withdraws it."""
         try:
             self.soon(errand.begin)
             errand.wait()

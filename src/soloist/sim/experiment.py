@@ -67,7 +67,7 @@ class Experiment(msgspec.Struct, frozen=True):
         return find_printed(self.algorithm, self.printed if isinstance(self.printed, str) else None)
 
     def warmed_up(self) -> bool:
-        """Whether the start is forgotten: trees and arrays that change with every entry take some requests a site
+        """Whether the start is forgotten: trees and arrays that change with every entry take some requests per site
         until they look as they always will. A list of requests is meant as it is."""
         return isinstance(self.workload, Listed) or self.cohort()[0] >= MIXED * self.nodes
 
@@ -120,7 +120,7 @@ class Result(msgspec.Struct, frozen=True):
     entries: int
     warmup: int
     warmed_up: bool
-    """Whether the warm-up was long enough for the start to be forgotten: five requests a site."""
+    """Whether the warm-up was long enough for the start to be forgotten: five requests per site."""
     messages: int
     messages_per_entry: Estimate
     bound: str

@@ -8,9 +8,9 @@
     pause=1@5+3                site 1 does nothing for 3, and then all that was due meanwhile
     partition=0,1|2@10+5       nothing gets from one side to another for 5 (without +5: to the end)
     partition=0>1@10+5         nothing gets from 0 to 1; from 1 to 0 it does
-    loss=0.01                  so many of the messages are lost
-    duplicate=0.01             so many arrive twice
-    reorder=0.01+3             so many take up to 3 longer, and may be overtaken (without +3: ten mean delays)
+    loss=0.01                  each message is lost with this probability
+    duplicate=0.01             or arrives twice
+    reorder=0.01+3             or takes up to 3 longer, and may be overtaken (without +3: ten mean delays)
     crash-rate=0.01+5          each site crashes 0.01 times per time unit on average, and comes back 5 later
     crash-new-rate=0.01+5      and comes back as it began
     pause-rate=0.01+5          each site pauses 0.01 times per time unit on average

@@ -49,7 +49,7 @@ class FaultyLedger(Ledger):
         return self.served + len(self.abandoned) == self.stop
 
     def close(self) -> None:
-        """Leave out whoever has not entered."""
+        """Leave out requests that have not entered."""
         self.charge()
         kept = [i for i, turn in enumerate(self.turn) if turn]
         if not kept:

@@ -1,6 +1,6 @@
 """A system that somebody steps: its sites, what is on its way, and what each step did.
 
-No clock and no order of events: whoever drives it says what happens next. Scripts do, and so does whoever records a run.
+No clock and no order of events: its driver says what happens next. Scripts are drivers, and so are recorders of runs.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class System:
         """Sites that have crashed."""
         self.paused: set[Site] = set()
         self.forgets_mail = True
-        """Whether mail for a site that has crashed is lost at once; else whoever drives says when."""
+        """Whether mail for a site that has crashed is lost at once; else the driver says when."""
         self.anew: Make | None = None
         self.next_id = count().__next__
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 class Cuts:
-    """For whoever can cut a link between two names."""
+    """For those who can cut a link between two names."""
 
     names: Sequence[str]
 

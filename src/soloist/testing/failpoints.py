@@ -1,6 +1,6 @@
 """A process that dies by kill -9 at a point with a name: when it stores something, when it sends something.
 
-Nothing waits in the code for that: whoever wants it wraps what passes there, in this process, and for good.
+Nothing waits in the code for that: a test wraps what passes there, in this process, and for good.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     peers: dict[str, str]
-    """None of them: whoever joins is told of some in its options."""
+    """None of them: a node that joins is told of some in its options."""
     options: dict[str, Any]
     """Of its `Node`."""
     locks: int

@@ -28,7 +28,7 @@ _CLONE_NEWNET = 0x40000000
 
 
 class Namespaces(Cuts):
-    """Made with `with`, and gone at its end. Cuts are between names; whoever is there `also` reaches all of them always."""
+    """Made with `with`, and gone at its end. Cuts are between names; a program that is there `also` reaches all of them always."""
 
     def __init__(self, names: Iterable[str] = "abc", also: Iterable[str] = ()) -> None:
         self.names = list(names)

@@ -1,6 +1,6 @@
 """A proxy between any two nodes, so that links can be cut by the names of their ends.
 
-They run in a thread of their own: whoever disturbs a cluster may wait for it, and need not be asynchronous.
+They run in a thread of their own: a test that disturbs a cluster may wait for it, and need not be asynchronous.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Proxies(Cuts):
         return sum(proxy.resets for proxy in self._proxies.values())
 
     def _link(self, a: str, b: str, do: Callable[[FaultProxy, Direction], None]) -> None:
-        """With both proxies through which one may speak to the other: whoever of them has dialled."""
+        """With both proxies through which one may speak to the other, whichever has dialled."""
         self._check(a)
         self._check(b)
         if a == b:

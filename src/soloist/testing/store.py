@@ -1,4 +1,4 @@
-"""What a lock protects, as it should be: a store that refuses whoever comes with an older fence than it has seen.
+"""What a lock protects, as it should be: a store that refuses writers with an older fence than it has seen.
 
 It is outside, and judges by what reaches it: two writers with one fence should not be, nor may anybody be refused whose
 hold is good afterwards. That last only the writer knows, and `StoreLine.write` tells it what became of each write.

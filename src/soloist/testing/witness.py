@@ -1,6 +1,6 @@
 """The witness: it is told of every entry and exit, and notes what should not be. No I/O; `testimony.py` has that.
 
-Whoever is inside says so and waits for the answer before it goes on, and again before it leaves. So if the witness ever
+A holder says so and waits for the answer before it goes on, and again before it leaves. So if the witness ever
 counts more than K inside, that many really were; and the order of entries that it sees is real.
 """
 

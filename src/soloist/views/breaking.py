@@ -1,8 +1,8 @@
-"""Breaking a lock: an operator's wish to have it taken from whoever holds it, and when that is done.
+"""Breaking a lock: an operator's wish to have it taken from its holders, and when that is done.
 
 It is a change of view like any other. The wedge brings the wish to the members, and each loses such a hold before it
 reports what it has; a silent one is out-waited. Nobody keeps the wish for long: a view may be made by somebody who has not
-heard of it. So whoever has it asks again, until a view shows that nobody holds the lock with such a fence any more.
+heard of it. So its member asks again, until a view shows that nobody holds the lock with such a fence any more.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def _carry(
 def starting_counter(epoch: int, fences: Iterable[int]) -> int:
     """With which all nodes start counting the entries of a lock in an epoch, given the fences of the holds carried over.
 
-    The first entry of the epoch has a fence of `fence(epoch, 1)` (unless the view says that fences go on, `View.fences`). Whoever enters after another in this epoch has
+    The first entry of the epoch has a fence of `fence(epoch, 1)` (unless the view says that fences go on, `View.fences`). A site that enters after another in this epoch has
     heard of it, and counts on from there.
     """
     for each in fences:

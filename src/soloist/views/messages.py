@@ -1,6 +1,6 @@
 """What voters, members and proposers say to each other. The msgpack bytes of a message are its wire format.
 
-`sender` in a driver's words is whoever said it: the incarnation of a member or proposer, or the id of a voter.
+`sender` in a driver's words is who said it: the incarnation of a member or proposer, or the id of a voter.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ that it *sent*. But a node has a lease of its own, and what its clients hold is 
 - S2 the node acknowledges a renewal of a session that is not over with what it is *worth*: the smaller of the session's
   lease and what is left of the node's own, at this moment, as a clock that runs slower must count it.
 - S3 the client: good until = max(good until, sent + worth), if the session is not over, and if this was said by that node, in
-  that session: another one that knows its number, as it may after a restart, has none of its holds. Whoever asks when it is not good
+  that session: another one that knows its number, as it may after a restart, has none of its holds. A caller that asks when it is not good
   has lost all that was held in it, for good: what is acknowledged later changes nothing. An acknowledgement that is worth
   nothing says nothing: the node has no lease, yet or any more.
 - S4 the node lets go of what a session holds when the client has said goodbye or is known to have ended, or when

@@ -71,7 +71,7 @@ class Registration(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class Eviction(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """Somebody wants this lock taken from whoever holds it with a fence below that: later holders have nothing to fear."""
+    """Somebody wants this lock taken from holders with a fence below that: later holders have nothing to fear."""
 
     lock: str
     below: int

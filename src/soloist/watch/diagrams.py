@@ -1,6 +1,6 @@
 """Sequence diagrams for other programs: Mermaid and PlantUML. A message is drawn where it arrives.
 
-Whoever is inside has a bar. Where a site enters or leaves without a message, it sends one to itself: PlantUML begins and ends bars at
+A site that is inside has a bar. Where a site enters or leaves without a message, it sends one to itself: PlantUML begins and ends bars at
 messages only.
 """
 

@@ -30,7 +30,7 @@ def clocks(trace: Trace) -> list[dict[int, int]]:
 
 
 def shiviz(trace: Trace) -> str:
-    """Two lines an event: what happened, then the site with its vector clock."""
+    """Two lines per event: what happened, then the site with its vector clock."""
     messages, lines = trace.messages(), []
     for step, clock in zip(trace.steps, clocks(trace), strict=True):
         named = {_host(trace, site): ticks for site, ticks in sorted(clock.items())}

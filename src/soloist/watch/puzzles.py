@@ -1,4 +1,4 @@
-"""*Beat the paper*: texts with their errors as puzzles. Whoever plays is the network, and makes it fail.
+"""*Beat the paper*: texts with their errors as puzzles. The player is the network, and makes it fail.
 
 The best run that is known of each is the checker's, and shortest. It comes with the program (`puzzles.json`, written with the pages of the
 errata), since some of these searches take minutes.

@@ -253,4 +253,4 @@ REASONS: dict[str, Reason] = {
     "RaynalInform": raynal_inform,
     "RicartAgrawala": ricart_agrawala,
 }
-"""By the class of the process, nearest base first. Whoever waits for a token says where that is."""
+"""By the class of the process, nearest base first. A site that waits for a token says where that is."""

@@ -48,7 +48,7 @@ Answers = Callable[[dict[str, Any]], Any]
 
 
 class Door:
-    """Who may come in: whoever has the token, by the name of this host only."""
+    """Who may come in: browsers that have the token, by the name of this host only."""
 
     def __init__(self, port: int) -> None:
         self.token = secrets.token_urlsafe(24)

@@ -1,6 +1,6 @@
 """A run that is played by hand: a script that can be taken back to any earlier step, and go on otherwise from there.
 
-Whoever shows it (a page, a notebook, a program) calls `do`, `undo` and `branch`; the run is the list of its commands, so it can be kept
+A page, a notebook or a program that shows it calls `do`, `undo` and `branch`; the run is the list of its commands, so it can be kept
 as text and played again.
 """
 

@@ -1,6 +1,6 @@
 """A timeline as a picture: a lane for each site, an arrow for each message, a bar for each stay inside.
 
-Whoever points at something is told more. Light and dark follow the reader's setting.
+A reader who points at something is told more. Light and dark follow the reader's setting.
 """
 
 from __future__ import annotations

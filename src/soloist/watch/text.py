@@ -19,7 +19,7 @@ LEGEND = "· idle  ○ waits  █ inside  z paused  x crashed"
 
 
 def text(trace: Trace, width: int = WIDTH) -> str:
-    """The whole timeline. Whoever waits at the end is told why."""
+    """The whole timeline. Of each site that waits at the end it is told why."""
     return "\n".join(_lines(trace, width)) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""A step in words, for the terminal and for whoever points at it."""
+"""A step in words, for the terminal and for readers who point at it."""
 
 from __future__ import annotations
 

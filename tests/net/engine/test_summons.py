@@ -159,7 +159,7 @@ def test_a_failure_on_the_way_keeps_nobody_asleep(monkeypatch: pytest.MonkeyPatc
                 raise RuntimeError
 
             monkeypatch.setattr(b.outgoing, "send_all", fails)
-            b.outgoing.control["a"] = [
+            b.outgoing.notices["a"] = [
                 Question(1, "x")
             ]  # so that there is something to send when the lock comes
             await held.release()

@@ -68,7 +68,7 @@ class Net:
             self.now, _, action = heapq.heappop(self.agenda)
             action()
             for node in self.nodes.values():
-                node.settle()
+                node.perform()
         raise AssertionError("nothing came of it")
 
 

@@ -10,7 +10,7 @@ from soloist.net import Node
 from soloist.net.member import assembly
 from soloist.net.member.fellowship import Fellowship
 from soloist.testing import crash, eventually, memory_cluster
-from tests.net.helpers import run
+from tests.net.helpers import asked, run
 from tests.net.member.test_without_lease import Hub, agree, close
 
 MOMENTS = 24
@@ -87,7 +87,8 @@ def test_several_go_at_once_and_the_others_go_on(going: str) -> None:
         staying = [node for node in nodes.values() if node not in leaving]
         fences = [(await node.lock(node.name).acquire_or_raise(10)).fence for node in leaving]
         waiting = [asyncio.create_task(staying[0].lock(name, timeout=30).acquire()) for name in going]
-        await asyncio.sleep(0.01)
+        for name in going:
+            await asked(staying[0], f"lock:{name}", among=nodes.values())
         await asyncio.gather(*(node.close() for node in leaving))
         for before, hold in zip(fences, await asyncio.gather(*waiting), strict=True):
             assert hold

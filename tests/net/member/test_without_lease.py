@@ -286,7 +286,7 @@ def test_what_is_said_of_members_is_kept_when_its_place_is_read_into_again() -> 
         asked = Fetch(7)
         counsel = Counsel(("b",), msgspec.Raw(msgspec.msgpack.encode(asked)))
         place = bytearray(encode(Batch(1, 0, [], [counsel])))
-        fellowship._take_counsel("b", decode_batch(place).control[0])  # type: ignore[arg-type]
+        fellowship._take_counsel("b", decode_batch(place).notices[0])  # type: ignore[arg-type]
         place[:] = bytes(len(place))
         await eventually(lambda: heard, "it is heard")
         assert heard == [asked]

@@ -1,4 +1,4 @@
-"""What a property is to the searches. Each is one file beside this one, and one line in `properties`.
+"""What a property is to the searches. Each is one file beside this one, and one entry in `properties`.
 
 Most are judged in one of three ways: on the way, by a look at each state (`alarm`, `stuck`); on the whole graph
 (`judge`); or about the past of a run, by a ghost that rides along with a search of its own (`ghost`).
@@ -22,7 +22,7 @@ class Property:
     name: ClassVar[str]
     says: ClassVar[str]
     look: ClassVar[str] = ""
-    """What to look for in a run that breaks it, for whoever wrote the algorithm."""
+    """What to look for in a run that breaks it, for the author of the algorithm."""
 
     def is_promised(self, setting: Setting) -> bool:
         """Whether an algorithm has to keep it."""

@@ -79,7 +79,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """Members that may leave, at any time."""
     hangs: int = 0
     breakers: tuple[str, ...] = ()
-    """Proposers that know from the start that the lock is to be taken from whoever holds it in the first epoch."""
+    """Proposers that know from the start that the lock is to be taken from its holder in the first epoch."""
     stuck: tuple[str, ...] = ()
     """Members that never let go by themselves once nothing bad happens any more."""
     relayed: bool = False

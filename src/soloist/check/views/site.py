@@ -1,4 +1,4 @@
-"""A member with the simplest lock there is: one token in each epoch, and whoever has it may go in.
+"""A member with the simplest lock there is: one token in each epoch, and its owner may go in.
 
 It stands for every algorithm: what matters is that mail of old epochs may still be under way, that a grant can come at
 any moment, and that each epoch begins with its holders inside.

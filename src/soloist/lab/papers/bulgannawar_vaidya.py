@@ -108,7 +108,7 @@ def draw(bench: Workbench, report: Findings, a: Table, b: Table) -> None:
     ]
     report.heading("Figures")
     report.text(
-        f"{N} sites, {K} inside together, E = 0.0002, nu = 2, {a.rows[0].entries} entries a run, "
+        f"{N} sites, {K} inside together, E = 0.0002, nu = 2, {a.rows[0].entries} entries per run, "
         f"{len({row.seed for row in a.rows})} seeds; the bands are 95 % intervals over the seeds."
     )
     names = {time: "time to enter", messages: "messages", words: "words"}

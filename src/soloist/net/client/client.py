@@ -101,7 +101,7 @@ class Client(Life, LockMaker):
         return self
 
     async def close(self) -> None:
-        """What is held is lost, and given back; whoever waits gets `NodeClosed`."""
+        """What is held is lost, and given back; callers that wait get `NodeClosed`."""
         if self.closed:
             return
         if self.at_home and self.started:

@@ -48,7 +48,7 @@ class Session:
         self.node = ""
         """With which it is; nothing before that has said welcome."""
         self.instance = b""
-        """What that has drawn for it: whoever else knows the key, as that node may after a restart, acknowledges nothing."""
+        """What that has drawn for it. A node that knows the key and not this, as it may after a restart, acknowledges nothing."""
         self.turn = 0
         """How often it was tried to connect in it."""
         self.renewed = False

@@ -15,7 +15,7 @@ MANY = 1 << 62
 
 
 class Holdings:
-    """The live holds. On its own it knows no limits: whoever grants has them, and says so."""
+    """The live holds. On its own it knows no limits: the node that grants has them, and says so."""
 
     door: Validity | None = None
     """Asked whether a hold is good at this moment; None: always."""
@@ -58,9 +58,10 @@ class Holdings:
         holds = self.holds.get(lock)
         if not holds or hold not in holds:
             return
-        holds.remove(hold)
-        if not holds:
+        if len(holds) == 1:
             del self.holds[lock]
+        else:
+            holds.remove(hold)
         if last:
             for observer in self.observers:
                 observer.on_exit(hold.first or hold)

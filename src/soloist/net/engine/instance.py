@@ -159,7 +159,7 @@ class Instance:
             self.queue = [each for each in self.queue if not each.gone]
 
     def release(self, ticket: Ticket) -> None:
-        """Whoever is inside with it has left: the place goes to the next caller here, if it is their turn, or back to
+        """The caller that was inside with it has left: the place goes to the next caller here, if it is their turn, or back to
         the algorithm."""
         ticket.released = True
         site = ticket.site
@@ -169,10 +169,10 @@ class Instance:
             unseen = clock() < self.opening.ends and (self.capacity == 1 or not ticket.known)
             if not unseen and not door.leave(self, ticket):
                 return  # this epoch is over: the next view says what becomes of the lock
-        if ticket.registration:
-            self.striking[site] = ticket
-        else:
-            self.hand_on(site, ticket)
+            if ticket.registration:
+                self.striking[site] = ticket
+                return
+        self.hand_on(site, ticket)
 
     def hand_on(self, site: Site, ticket: Ticket) -> None:
         if self.broken and self.halted:
@@ -200,7 +200,7 @@ class Instance:
             self._halt("an entry", error)
 
     def fail(self, error: Exception) -> None:
-        """Nobody here will ever be let in: tell them, and whoever comes later."""
+        """Nobody here will ever be let in: tell them, and all who come later."""
         self.broken = error
         told = registering.callers(self)
         for ticket in list(self.registering.values()):
@@ -316,7 +316,7 @@ class Instance:
             self._halt(f"the timer {name!r}", error)
 
     def _let_in(self, site: Site, passed: int = 0) -> bool:
-        """Whoever has waited longest, if there is somebody still, gets the place that this site of ours has.
+        """The caller that has waited longest, if there is one still, gets the place that this site of ours has.
 
         The only place where callers are let in.
         """

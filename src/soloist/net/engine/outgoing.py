@@ -9,17 +9,17 @@ import msgspec
 
 from soloist.net.engine.ticket import Effects
 from soloist.net.link.transport import Link, Transport
-from soloist.net.link.wire import Control, Envelope
+from soloist.net.link.wire import Envelope, Notice
 
 HIGH_WATER = 8 * 1024 * 1024
 """Bytes that a peer may leave unacknowledged before new requests wait."""
 MOST_ENVELOPES = 256
 """Envelopes in one batch: with names and tokens of any sane length it fits into a frame."""
 EAGER = 2
-"""Times in a row that callers are not made to wait: for a release, and the request of whoever asks again.
+"""Times in a row that callers are not made to wait: for a release, and the request of a caller that asks again.
 
 What callers say first leaves at once, the rest together at the end of this turn of the loop. So a lock is handed
-over without delay, and whoever uses many locks at a time still sends few batches.
+over without delay, and a program that uses many locks at a time still sends few batches.
 """
 SINGLE = 1
 """Envelopes that need not be sorted by the peers that they are for."""
@@ -37,7 +37,7 @@ class Stats(msgspec.Struct):
 
 
 class Outgoing:
-    """Messages of locks go by the number of a member, control messages by its name."""
+    """Messages of locks go by the number of a member, notices by its name."""
 
     loop: asyncio.AbstractEventLoop
     """Once the node is started."""
@@ -53,7 +53,7 @@ class Outgoing:
         self.node, self.transport = node, transport
         self.address(sorted(members))
         self.stats = Stats()
-        self.sends, self.control = effects.sends, dict[str, list[Control]]()
+        self.sends, self.notices = effects.sends, dict[str, list[Notice]]()
         self.unwritable = unwritable
         """Told of a lock of which something could not be written, and why."""
         self.eager = EAGER
@@ -73,8 +73,8 @@ class Outgoing:
             number: self.transport.link(name) for number, name in enumerate(names) if name != self.node
         }
 
-    def say(self, peer: str, control: Control) -> None:
-        self.control.setdefault(peer, []).append(control)
+    def say(self, peer: str, notice: Notice) -> None:
+        self.notices.setdefault(peer, []).append(notice)
         self.flush_soon()
 
     def say_to_all(self, envelope: Envelope) -> None:
@@ -98,7 +98,7 @@ class Outgoing:
         """The end of a turn, or of what a peer has said."""
         self.flushing = False
         self.eager = EAGER
-        if not self.closed and (self.sends or self.control):
+        if not self.closed and (self.sends or self.notices):
             self.send_all()
 
     def send_all(self) -> None:
@@ -114,11 +114,11 @@ class Outgoing:
             for host, envelopes in by_host.items():
                 for start in range(0, len(envelopes), MOST_ENVELOPES):
                     self._send(host, envelopes[start : start + MOST_ENVELOPES])
-        if self.control:
-            control_of, self.control = self.control, {}
-            for peer, control in control_of.items():
+        if self.notices:
+            notices_of, self.notices = self.notices, {}
+            for peer, notices in notices_of.items():
                 send = self.transport.link(peer)
-                for each in control:
+                for each in notices:
                     send([], [each])
 
     def _send(self, host: int, envelopes: list[Envelope]) -> None:

@@ -1,7 +1,7 @@
 """Registered holds at one lock: voters are told before a caller is let in, and before its place goes to somebody else.
 
 Meanwhile the site is inside, and no caller is by it. If the answer does not come before the next view, the instance is
-thrown away with all others, and whoever waits asks again.
+thrown away with all others, and callers that wait ask again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def register(instance: Instance, site: Site, ticket: Ticket) -> None:
-    """Whoever has waited longest waits until voters know; or, where the door is closed, in the queue as before."""
+    """The caller that has waited longest waits until voters know; or, where the door is closed, in the queue as before."""
     assert instance.door
     hold = instance.door.register(instance.lock, instance.capacity, instance.epoch, ticket)
     ticket.fence = 0

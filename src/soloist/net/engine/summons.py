@@ -1,6 +1,6 @@
 """A future that can wake its task at once.
 
-A future wakes whoever awaits it in the next turn of the loop. So it must be where somebody else is in the middle of
+A future wakes the task that awaits it in the next turn of the loop. So it must be where somebody else is in the middle of
 something. But a node that has just read what a peer said has nothing else to do, and a turn of the loop for each
 entry is a good part of what an entry costs.
 """

@@ -1,6 +1,6 @@
 """Where callers and peers meet the locks of a node: requests from here, messages from there.
 
-No sockets, and nothing waits: whoever is let in is roused, and what is to be said leaves in batches.
+No sockets, and nothing waits: a caller that is let in is roused, and what is to be said leaves in batches.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from soloist.net.link.transport import Transport
 from soloist.net.link.wire import (
     Answer,
     Batch,
-    Control,
     Counsel,
     Envelope,
     Garbled,
     Muster,
+    Notice,
     Question,
     Refusal,
 )
@@ -44,7 +44,7 @@ WAKE = b"\xc0"
 
 
 class Everybody:
-    """Whoever it is."""
+    """Every peer is in it."""
 
     def __contains__(self, peer: object) -> bool:
         return True
@@ -215,11 +215,11 @@ class Switchboard:
                 self.stats.messages_received += len(batch.envelopes)
                 for envelope in batch.envelopes:
                     self._take(peer, envelope)
-                for said in batch.control:
+                for said in batch.notices:
                     self._heard(peer, said)
             outgoing.hearing = False
             outgoing.eager = EAGER
-            if outgoing.sends or outgoing.control:
+            if outgoing.sends or outgoing.notices:
                 outgoing.send_all()
             turns.rouse_now()
         except (KeyboardInterrupt, SystemExit) as leaving:
@@ -228,7 +228,7 @@ class Switchboard:
             outgoing.hearing = False
             if turns.roused:
                 turns.rouse_soon()
-            if outgoing.sends or outgoing.control:  # something failed before they were sent
+            if outgoing.sends or outgoing.notices:  # something failed before they were sent
                 outgoing.flush_soon()
 
     def _take(self, peer: str, envelope: Envelope) -> None:
@@ -260,7 +260,7 @@ class Switchboard:
             instance.fail(error)
             raise
 
-    def _heard(self, peer: str, said: Control) -> None:
+    def _heard(self, peer: str, said: Notice) -> None:
         match said:
             case Question():
                 self.inquiry.asked(peer, said)

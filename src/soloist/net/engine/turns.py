@@ -14,8 +14,8 @@ from soloist.net.link.transport import Transport
 sched_yield = getattr(os, "sched_yield", lambda: None)
 
 TURN_SECONDS = 0.005
-"""Seconds that callers who find their lock here may go on before the loop has a turn, whatever there is to read: whoever
-connects, whoever is dialled and whatever a timer is for needs turns, too."""
+"""Seconds that callers who find their lock here may go on before the loop has a turn, whatever there is to read:
+new connections, calls to peers and timers need turns, too."""
 LOOK_SECONDS = 0.00005
 """Seconds. Whether a peer wants a lock that none has wanted lately is looked at no more often: to ask the system costs
 as much as a tenth of an entry."""
@@ -34,9 +34,9 @@ class Turns:
         self.entered = 0.0
         """When somebody here was last let in."""
         self.due = TURN_SECONDS
-        """From when on whoever comes next lets the loop have a turn."""
+        """From when on the next caller lets the loop have a turn."""
         self.heeded = False
-        """Whether whoever acts at this moment is no task, and rouses them itself."""
+        """Whether the code that runs at this moment is no task, and rouses them itself."""
 
     def rouse_soon(self) -> None:
         """Let those go on who need wait no longer, in the next turn of the loop."""

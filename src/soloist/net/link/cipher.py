@@ -67,7 +67,7 @@ class Encrypted:
         self.ready = True
 
     def give_back(self, data: bytes) -> None:
-        """What was decrypted and belongs to whoever reads next."""
+        """What was decrypted and belongs to the next reader."""
         self._given_back = data
 
     def encrypt(self, data: bytes) -> bytes:

@@ -275,7 +275,7 @@ class Connection(asyncio.BufferedProtocol):
         self.owner.warn(f"{self.peer.name} said what cannot be read, about {garbled or 'nothing we know'}")
         if batch.number == self.peer.received + 1 and garbled:
             self.peer.send([], [Garbled(lock) for lock in garbled])
-            batch = msgspec.structs.replace(batch, control=[*batch.control, *map(Garbled, garbled)])
+            batch = msgspec.structs.replace(batch, notices=[*batch.notices, *map(Garbled, garbled)])
         return batch
 
     def acknowledge_unless_told(self) -> bool:

@@ -2,7 +2,7 @@
 
 The dialler says hello; the other says hello and proves itself; the dialler proves itself; the other says welcome.
 A proof is a code over both hellos, made with the shared secret. Without a secret it is empty, and the transport lets
-only loopback or a certificate vouch for the name. Whoever will not go on says why, in words for the other's users.
+only loopback or a certificate vouch for the name. A node that will not go on says why, in words for the other's users.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def check_proof(me: Identity, ours: bytes, theirs: bytes, said: Proof, name: str
 
 
 def _code(secret: bytes, prover: bytes, verifier: bytes) -> bytes:
-    """Both hellos, the prover's first: a proof cannot be sent back to whoever made it, nor used again.
+    """Both hellos, the prover's first: a proof cannot be sent back to its maker, nor used again.
 
     As they were sent: a later version may say more in one than we can read.
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from soloist.net.link.security import Address
 from soloist.net.link.session import Session
-from soloist.net.link.wire import Control, Envelope
+from soloist.net.link.wire import Envelope, Notice
 
 if TYPE_CHECKING:
     from soloist.net.link.connection import Connection
@@ -63,7 +63,7 @@ class Peer(Session):
         self.incarnation = None
 
 
-def nowhere(envelopes: list[Envelope], control: list[Control]) -> int:
+def nowhere(envelopes: list[Envelope], notices: list[Notice]) -> int:
     """What is said to somebody who has gone."""
     return 0
 

@@ -1,6 +1,6 @@
 """Where connections wait until they are up.
 
-asyncio tells of a connection only when its TLS is up, so whoever never gets that far would not be counted; and one that
+asyncio tells of a connection only when its TLS is up, so a stranger that never gets that far would not be counted; and one that
 comes while `asyncio.Server.close` is called is forgotten, and stays open. Here each one counts among the strangers from
 the moment it is accepted.
 
@@ -100,7 +100,7 @@ def _done(future: asyncio.Future[None]) -> None:
 
 
 class Porch:
-    """Listens, as an `asyncio.Server` does, and tells of whoever comes, from the very moment: `came` is given the socket."""
+    """Listens, as an `asyncio.Server` does, and tells of each stranger, from the very moment: `came` is given the socket."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class Porch:
         self.sockets.append(sock)
 
     def listen(self) -> None:
-        for sock in reversed(self.sockets):  # the first last: whoever finds it finds the others, too
+        for sock in reversed(self.sockets):  # the first last: a dialler that finds it finds the others, too
             sock.listen(self.backlog)
             self._look_at(sock)
 

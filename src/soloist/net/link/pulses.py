@@ -26,7 +26,7 @@ FIRST_RETRY, LAST_RETRY = 0.02, 1.0
 
 
 class Pulses:
-    """Of one transport. Whoever has made a link makes the other connection, too."""
+    """Of one transport. The node that has made a link makes the other connection, too."""
 
     def __init__(self, owner: TcpTransport) -> None:
         self.owner = owner

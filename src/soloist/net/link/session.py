@@ -1,6 +1,6 @@
 """A reliable, ordered link over connections that come and go, as a state machine without I/O.
 
-Batches are numbered. Whoever receives one acknowledges it, with its next batch or alone; whoever sends keeps
+Batches are numbered. The receiver of one acknowledges it, with its next batch or alone; the sender keeps
 a batch until it is acknowledged. After a reconnection both sides say what they have, and send the rest again;
 what arrives twice is dropped. So to those above, a dropped connection is a pause and nothing else.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from soloist.core import ProtocolError
-from soloist.net.link.wire import Batch, Control, Envelope, encode, frame, length_bytes
+from soloist.net.link.wire import Batch, Envelope, Notice, encode, frame, length_bytes
 
 Write = Callable[[bytes], object]
 MANY, MUCH = 64, 1 << 20
@@ -53,10 +53,10 @@ class Session:
         for name, value in state.items():
             setattr(self, name, value)
 
-    def send(self, envelopes: list[Envelope], control: list[Control]) -> int:
+    def send(self, envelopes: list[Envelope], notices: list[Notice]) -> int:
         """The next batch: it is written if it can be, and kept until the peer has it. Gives the `backlog`."""
         number, received = self.sent + 1, self.received
-        body = encode(Batch(number, received, envelopes, control))  # if that fails, nothing has happened
+        body = encode(Batch(number, received, envelopes, notices))  # if that fails, nothing has happened
         self.sent, self.acknowledged = number, received
         framed = length_bytes(len(body)) + body
         kept = self._kept

@@ -1,7 +1,7 @@
 """The shorter way between nodes of one user on one host: a Unix socket beside each TCP port.
 
 It takes a message a good deal less than TCP's way through the host's own network. Nobody has to ask for it: a node
-that listens at a loopback address listens there too, under a name made of that address, and whoever dials tries it
+that listens at a loopback address listens there too, under a name made of that address, and a node that dials tries it
 first. Linux alone has such names, which need no file and vanish with the process; elsewhere there is just TCP.
 
 A name can be taken by anybody, so neither side talks to another user there. Who the node is, it has to show by the
@@ -29,7 +29,7 @@ def name_of(address: Address) -> str | None:
 
 
 def connect(address: Address) -> socket.socket | None:
-    """A socket connected to whoever listens beside that port, if that is somebody of this user."""
+    """A socket connected to the listener beside that port, if that is somebody of this user."""
     name = name_of(address)
     if name is None:
         return None

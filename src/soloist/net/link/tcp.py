@@ -112,7 +112,7 @@ class TcpTransport:
         self.readable = select.epoll() if hasattr(select, "epoll") else select.poll()
         try:
             await self._listen()
-        except BaseException as error:  # whoever starts it may be cancelled, too
+        except BaseException as error:  # the caller of `start` may be cancelled, too
             self._drop_all()
             if isinstance(error, OSError):
                 raise UsageError(f"cannot listen at {self.listen}: {os.strerror(error.errno or 0)}") from None
@@ -180,7 +180,7 @@ class TcpTransport:
                 self.trouble(name, f"{peer.address} is not on this host; give tls= or secret= to all nodes")
 
     def admit(self, who: Who) -> None:
-        """Somebody has come whom we did not know. We do not call it: whoever is in a view is called."""
+        """Somebody has come whom we did not know. We do not call it: members of a view are called."""
         try:
             self.peers[who.node] = Peer(who.node, address(who.address))
         except UsageError as error:

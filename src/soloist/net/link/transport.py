@@ -10,14 +10,14 @@ from typing import Any, Protocol
 from soloist.core import UsageError
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Mismatch, Who, agreed, check_config
-from soloist.net.link.wire import Batch, Control, Envelope, decode_batch, encode
+from soloist.net.link.wire import Batch, Envelope, Notice, decode_batch, encode
 
 Receive = Callable[[str, list[Batch]], None]
 """Called with the name of a peer and all that it is known to have said, in order, never twice.
 
 It may let tasks run, so only a callback of the loop may call it."""
 
-Link = Callable[[list[Envelope], list[Control]], int]
+Link = Callable[[list[Envelope], list[Notice]], int]
 """Says something to a peer. Never waits and never fails: what cannot leave now is kept until it can. Gives the
 `backlog` of that peer."""
 
@@ -150,9 +150,9 @@ class MemoryTransport:
         self.hub.join(self)
 
     def link(self, peer: str) -> Link:
-        def send(envelopes: list[Envelope], control: list[Control]) -> int:
+        def send(envelopes: list[Envelope], notices: list[Notice]) -> int:
             if there := self.peers.get(peer):
-                body = encode(Batch(1, 0, envelopes, control))
+                body = encode(Batch(1, 0, envelopes, notices))
                 there.coming += 1
                 asyncio.get_running_loop().call_soon(self._deliver, there, body)
             return 0

@@ -1,6 +1,6 @@
 """The will of a node: a secret whose hash it registers when it joins, and which is revealed when it is dead.
 
-Whoever knows the secret can only say that this node has ended, and nobody else can. So it needs no other proof: a will
+A peer that knows the secret can only say that this node has ended, and nobody else can. So it needs no other proof: a will
 is heard before any handshake, in the clear even where all else is TLS, and its bearer counts as a stranger.
 """
 

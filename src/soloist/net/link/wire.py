@@ -100,7 +100,8 @@ class Counsel(msgspec.Struct, frozen=True, array_like=True, tag="view"):
     """One of `soloist.views.messages`."""
 
 
-Control = Question | Answer | Refusal | Muster | Garbled | Counsel
+Notice = Question | Answer | Refusal | Muster | Garbled | Counsel
+"""What nodes say to each other besides the messages of algorithms."""
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):
@@ -109,7 +110,7 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     number: int
     acknowledged: int
     envelopes: list[Envelope]
-    control: list[Control]
+    notices: list[Notice]
 
 
 encode = msgspec.msgpack.Encoder().encode
@@ -122,12 +123,12 @@ class _Rough(msgspec.Struct, frozen=True, array_like=True):
     number: int
     acknowledged: int
     envelopes: list[msgspec.Raw]
-    control: list[msgspec.Raw]
+    notices: list[msgspec.Raw]
 
 
 _decode_rough = msgspec.msgpack.Decoder(_Rough).decode
 _decode_envelope = msgspec.msgpack.Decoder(Envelope).decode
-_decode_control: Callable[[msgspec.Raw], Control] = msgspec.msgpack.Decoder(Control).decode
+_decode_notice: Callable[[msgspec.Raw], Notice] = msgspec.msgpack.Decoder(Notice).decode
 
 
 def salvage(body: memoryview) -> tuple[Batch, list[str]]:
@@ -136,7 +137,7 @@ def salvage(body: memoryview) -> tuple[Batch, list[str]]:
     To refuse it would be no use: its sender would send it again, for ever.
     """
     rough = _decode_rough(body)
-    envelopes, control, garbled = [], [], []
+    envelopes, notices, garbled = [], [], []
     for raw in rough.envelopes:
         try:
             envelopes.append(_decode_envelope(raw))
@@ -145,10 +146,10 @@ def salvage(body: memoryview) -> tuple[Batch, list[str]]:
             garbled += (
                 [field for field in fields[:1] if isinstance(field, str)] if isinstance(fields, list) else []
             )
-    for raw in rough.control:
+    for raw in rough.notices:
         with suppress(msgspec.MsgspecError):
-            control.append(_decode_control(raw))
-    return Batch(rough.number, rough.acknowledged, envelopes, control), garbled
+            notices.append(_decode_notice(raw))
+    return Batch(rough.number, rough.acknowledged, envelopes, notices), garbled
 
 
 def frame(body: bytes) -> bytes:

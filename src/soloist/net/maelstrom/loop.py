@@ -78,7 +78,7 @@ def serve(card: Card, k: int = 1) -> None:
     for number in count(1):
         while (line := _next(lines, timers)) == b"":
             timers.run()
-            node.settle()
+            node.perform()
         if line is None:
             return
         try:

@@ -106,9 +106,9 @@ class MaelstromNode:
                 self._from_client(source, body)
             except Refusal as refusal:
                 self._reply(source, body, {"type": "error", "code": int(refusal.code), "text": str(refusal)})
-        self.settle()
+        self.perform()
 
-    def settle(self) -> None:
+    def perform(self) -> None:
         """Send what the algorithm wants sent, and tell clients who are in."""
         sends = self._effects.sends
         while sends:

@@ -141,7 +141,7 @@ class Assembly:
     # Steps.
 
     def do(self, work: Callable[[], Any], looks: bool = True) -> None:
-        """One step after the other, whoever asks for it in the middle of one. Whether it `looks` if there is something to be
+        """One step after the other, even if one is asked for in the middle of another. Whether it `looks` if there is something to be
         changed: who is only told something does so a little later, since many may say that they go."""
         self._work.append(work)
         self._looks |= looks
@@ -315,7 +315,7 @@ class Assembly:
             self.mail.say(peer, VOTER, Fetch(-1))
 
     def _decided(self, sender: str, message: Decided) -> None:
-        """Both have to know, and whoever makes the next view."""
+        """Both have to know, and so has the proposer of the next view."""
         now = time.monotonic()
         left_out = self.view and self.me not in message.view.incarnations
         if left_out and self.view and message.view.epoch > self.view.epoch:

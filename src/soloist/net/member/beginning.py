@@ -16,7 +16,7 @@ from soloist.net.engine.ticket import Caller, Ticket
 from soloist.net.errors import ConfigMismatch
 from soloist.net.link.cipher import Cipher
 from soloist.net.link.handshake import Who
-from soloist.net.link.wire import Control, Envelope, Muster
+from soloist.net.link.wire import Envelope, Muster, Notice
 from soloist.net.member.birth import Birth, Newborn
 from soloist.net.member.breaks import Breaks
 from soloist.net.member.roster import Roster
@@ -42,7 +42,7 @@ class Beginning:
     roster: Roster | None = None
     """Whom it knows of, if who is a member is agreed upon."""
 
-    def __init__(self, who: Who, say: Callable[[str, Control], None], born: Callable[[int], None]) -> None:
+    def __init__(self, who: Who, say: Callable[[str, Notice], None], born: Callable[[int], None]) -> None:
         self.who = who
         self.birth = Birth(who.node, who.members, Newborn(who.incarnation, who.origin))
         self.say, self._born = say, born

@@ -4,11 +4,11 @@ A member that is started again has forgotten who holds what. If it were let in a
 there would be two tokens. So locks begin only when all members have agreed on one and the same *company*: for each
 name the incarnation, the process that bears it now.
 
-1. Whoever has met all members tells them which company that is.
-2. Whoever has heard the same from all is bound to this company, for as long as it lives, and tells them so.
-3. Whoever has heard from all that they are bound to it is born.
+1. A node that has met all members tells them which company that is.
+2. A node that has heard the same from all is bound to this company, for as long as it lives, and tells them so.
+3. A node that has heard from all that they are bound to it is born.
 
-Two companies of which somebody is born have nobody in common, for whoever is in both would be bound to both. A
+Two companies of which somebody is born have nobody in common, for a node in both would be bound to both. A
 newcomer among bound ones is refused; once they all have been started again, too, there is a new company.
 """
 
@@ -74,7 +74,7 @@ class Birth:
         return bool(previous) and self.met[peer].incarnation == previous
 
     def unbind(self) -> None:
-        """This company will never be born. Whoever is born of it after all has a view, and that decides."""
+        """This company will never be born. A member that is born of it after all has a view, and that decides."""
         self.bound, self.born, self._said = False, False, None
 
     def meet(self, peer: str, theirs: Newborn) -> None:

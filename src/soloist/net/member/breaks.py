@@ -71,7 +71,7 @@ class Pleas:
         self._open: list[tuple[Breaking, Then]] = []
 
     def begin(self, locks: tuple[str, ...], then: Then) -> None:
-        """Have these taken from whoever holds them; `then` is called, in the thread, once a view shows that it was done."""
+        """Have these taken from their holders; `then` is called, in the thread, once a view shows that it was done."""
         self._council.do(lambda: self._begin(locks, then))
 
     def end(self, then: Then) -> None:
@@ -159,7 +159,7 @@ class Breaks:
         self._fail(lambda name: NodeClosed(f"the node was closed before {name!r} was broken", name=name))
 
     def _fail(self, why: Callable[[str], LockError]) -> None:
-        """Whoever waits had better know that it is in vain."""
+        """Callers that wait had better know that it is in vain."""
         for answer, name in self._waiting.items():
             if not answer.done():
                 answer.set_exception(why(name))

@@ -1,6 +1,6 @@
 """When to propose the next view, and how long to go on: what the rules leave to their driver.
 
-Only voters propose, for they know of every reason; one after the other, so that ballots rarely meet. Whoever comes later
+Only voters propose, for they know of every reason; one after the other, so that ballots rarely meet. A voter that comes later
 waits a little longer, and after a while without a decision everybody tries again with a higher ballot.
 """
 

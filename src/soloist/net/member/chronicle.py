@@ -19,7 +19,7 @@ from soloist.views.view import NOBODY, newcomers
 log = logging.getLogger("soloist.net")
 
 RESTARTED = "restarted"
-"""The proof of whoever has taken over a data directory."""
+"""The proof of a node that has taken over a data directory."""
 CROWDED = "a node knows too many names that nobody uses"
 SILENT = "silence", "it was silent for a lease"
 CUT = "cut", "not all heard it"

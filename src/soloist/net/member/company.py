@@ -147,7 +147,7 @@ def _voters(voters: Iterable[str] | None, peers: Mapping[str, str] | None, lease
 
 
 def elect(names: Iterable[str], chosen: Iterable[str], only: Iterable[str]) -> list[str]:
-    """Who votes in the first view: those who were chosen, or the first by name; whoever does nothing else always."""
+    """Who votes in the first view: those who were chosen, or the first by name; those who do nothing else always."""
     always = set(only)
     if wanted := set(chosen):
         return sorted(wanted | always)
@@ -194,7 +194,7 @@ def wanted_lease(
 ) -> Asked:
     """What "auto" means for this node, without etcd: a lease where there are voters enough.
 
-    All who begin together are in `peers`, those who only vote as well, so all come to the same answer. Whoever speaks of
+    All who begin together are in `peers`, those who only vote as well, so all come to the same answer. A node that speaks of
     voters wants them to vote, and only a cluster that votes can be joined.
     """
     if said != "auto":

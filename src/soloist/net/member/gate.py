@@ -5,7 +5,7 @@ never held while something is written or waited for.
 
 An entry must cost next to nothing. So what M3 asks of the member is worked out whenever the member changes, in `step`, and
 put into an `Opening`: when the lease ends. An entry does without the mutex, as a rule, and without this class: first the caller is put
-among those inside, then whoever lets it in looks at the clock, once (what it shows also says since when the hold is), and last whether the
+among those inside, then the instance looks at the clock, once (what it shows also says since when the hold is), and last whether the
 opening in which the gate has noted the room ends later than that. A step closes the opening first, so that it has ended long ago, and then gathers who is
 inside in the rooms that it has noted. Whichever comes first, the step knows of the entry, or the entry finds the opening closed, and waits for
 the mutex to see why. An exit is the same: of whom no step has heard (`Ticket.known`), and who still finds the opening, nobody need be told. As
@@ -64,7 +64,7 @@ class Gate:
                 self._refresh()
 
     def _close(self) -> None:
-        """From now on whoever goes in or out says so; and the member hears of those who did not."""
+        """From now on callers that go in or out say so; and the member hears of those who did not."""
         self._open, self._ends = CLOSED, -math.inf
         self._opening.close()  # and only then
         while self._rooms:

@@ -49,7 +49,7 @@ class Hearing:
         self.left_out = None
 
     def become_another(self) -> None:
-        """We begin again as another incarnation: whoever heard the one before has yet to say that it hears this one."""
+        """We begin again as another incarnation: a peer that heard the one before has yet to say that it hears this one."""
         self.heard_by.clear()
         self.files.clear()
 

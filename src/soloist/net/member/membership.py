@@ -247,7 +247,7 @@ class Membership(Succession):
         self._in_loop(self._starve, why)
 
     def _starve(self, why: str) -> None:
-        """There has been no majority for a whole lease: whoever waits had better know, and whoever tries now."""
+        """There has been no majority for a whole lease: callers that wait had better know, and callers that try now."""
         if self.council.leased:  # meanwhile
             return
         self.starved = why

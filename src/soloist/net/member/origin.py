@@ -48,10 +48,6 @@ def epoch_of(fence: int) -> int:
     return fence >> FENCE_BITS
 
 
-def counter_of(fence: int) -> int:
-    return fence & (1 << FENCE_BITS) - 1
-
-
 class _Stored(msgspec.Struct, frozen=True):
     cluster: str
     node: str
@@ -81,7 +77,7 @@ class DataDirectory:
         self.previous = self.incarnation = ""
         """Of the process that had it before, which has ended; and of the one that has it.
 
-        A copy of a directory proves nothing: whoever has the original may be alive. Neither does it if others go on."""
+        A copy of a directory proves nothing: the owner of the original may be alive. Neither does it if others go on."""
         self.serves, self.outlives = False, 0.0
         """Whether others use what this process has, and for how long clients may outlive it."""
         self.outlived = 0.0

@@ -284,7 +284,7 @@ class Pulse:
             log.exception("what a renewal led to has failed")
 
     def _flush(self, line: _Line) -> None:
-        """Whoever sends need not know that a line is lost: that is told later, not in the middle of it."""
+        """A sender need not know that a line is lost: that is told later, not in the middle of it."""
         try:
             line.flush()
             if line.interest != self._selector.get_key(line.socket).events:

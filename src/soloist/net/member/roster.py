@@ -47,7 +47,7 @@ class Roster:
         return not again and theirs.address != there.address
 
     def learn(self, view: View) -> bool:
-        """Whoever is in it is to be reached. Whether it is news."""
+        """All who are in it are to be reached. Whether it is news."""
         if self.view and view.epoch <= self.view.epoch:
             return False
         self.view = view

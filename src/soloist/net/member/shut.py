@@ -12,7 +12,7 @@ from soloist.views import Holder
 
 
 def shut(table: Table, me: str, released: Callable[[str, int], None]) -> list[Holder]:
-    """From now on nobody is let in here, and whoever leaves is told of by lock and slot. Gives what is held.
+    """From now on nobody is let in here, and each holder that leaves is told of by lock and slot. Gives what is held.
 
     The next view throws all instances away, and the door with them.
     """

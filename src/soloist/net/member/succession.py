@@ -1,4 +1,4 @@
-"""From view to view, in the loop: what a node does once it is agreed who is a member, whoever has agreed on that."""
+"""From view to view, in the loop: what a node does once it is agreed who is a member, however that was agreed."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Succession(Beginning):
         waiting, _ = self.board.table.wedge()
         self.board.outsiders = (
             Everybody()
-        )  # of that epoch nothing is heard any more, whoever connects meanwhile
+        )  # of that epoch nothing is heard any more, not even over a new connection
         self.open, self.joining = False, True
         self.callers += waiting
         self.who = msgspec.structs.replace(self.who, incarnation=incarnation())

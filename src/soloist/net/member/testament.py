@@ -1,7 +1,7 @@
 """What a node leaves behind, and what others have left with it: wills, by which the dead are known.
 
 Each node tells the hash of its will in every handshake. When its process ends, its sentinel reveals the will to the
-voters, and whoever hears it knows which incarnation has ended. A process has one will, whatever its incarnation.
+voters, and a voter that hears it knows which incarnation has ended. A process has one will, whatever its incarnation.
 """
 
 from __future__ import annotations

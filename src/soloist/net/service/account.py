@@ -1,4 +1,4 @@
-"""What one client has, over all its connections: whoever has too much of it is stopped before others notice.
+"""What one client has, over all its connections: a client that has too much of it is stopped before others notice.
 
 A client is who has shown a name, by a certificate or by a secret of its own. Those who share a secret, or need none, are told
 apart by their hosts.

@@ -59,7 +59,7 @@ class Command:
         self._order(f"signal {number}")
 
     def stop(self) -> None:
-        """SIGTERM, and SIGKILL for whoever does not heed it."""
+        """SIGTERM, and SIGKILL for processes that do not heed it."""
         self._order("stop")
 
     async def ended(self) -> Ended:

@@ -1,4 +1,4 @@
-"""The file that describes a cluster, the same for all its members and for whoever talks to them.
+"""The file that describes a cluster, the same for all its members and for those who talk to them.
 
     cluster = "orders"
     algorithm = "bulgannawar-vaidya"

@@ -68,7 +68,7 @@ class ControlServer:
         self._looking: asyncio.TimerHandle | None = None
 
     async def start(self, path: Path) -> None:
-        """Listen. Whoever calls this is the only daemon of that path: what lies there is left from a dead one."""
+        """Listen. The caller is the only daemon of that path: what lies there is left from a dead one."""
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
         door = Door(self, LOCAL_LIMITS, "the control socket")
@@ -141,7 +141,7 @@ class ControlServer:
     # The end.
 
     async def drain(self, grace: float, hurried: asyncio.Event | None = None) -> None:
-        """No more grants. Whoever holds something may finish in that time, or else is told to stop and let go.
+        """No more grants. Holders may finish in that time, or else is told to stop and let go.
 
         That gets as long again, at most: who wants it done quickly gets it quickly. Once it is `hurried` nobody is waited
         for but those who would go on believing that they hold something.

@@ -26,7 +26,7 @@ class Hello(msgspec.Struct, frozen=True, tag="hello"):
     version: int
     program: str = ""
     session: bytes = b""
-    """Drawn by the client; whoever knows it may go on in the session."""
+    """Drawn by the client; a connection that knows it may go on in the session."""
     live: tuple[int, ...] = ()
     """The requests and holds that the client has in it."""
     lease: float = 0.0
@@ -124,7 +124,7 @@ class AskInspect(msgspec.Struct, frozen=True, array_like=True, tag="inspect"):
 
 
 class AskBreak(msgspec.Struct, frozen=True, array_like=True, tag="break"):
-    """Have a lock taken from whoever holds it. Answered by `Broke` or `Refused`."""
+    """Have a lock taken from its holder. Answered by `Broke` or `Refused`."""
 
     number: int
     name: str
@@ -213,7 +213,7 @@ class Status(msgspec.Struct, frozen=True):
     trouble: str = ""
     """Why callers may have to wait, though nobody holds what they want."""
     unready: str = ""
-    """Why nobody would be let in here now, whoever holds what; nothing if somebody would."""
+    """Why nobody would be let in here now, apart from holders; nothing if somebody would."""
     epoch: int = 0
     protocol: int = 0
     """The version in which the members talk; 0 before they do."""
@@ -241,7 +241,7 @@ class Done(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True, array_like=True, tag="answer"):
     number: int
     found: msgspec.Raw
-    """What it is, whoever asked knows."""
+    """What it is, the asking client knows."""
 
 
 Reply = Granted | Refused | Lost | Renewed | Answer

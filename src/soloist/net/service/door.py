@@ -38,7 +38,7 @@ PREFIX = "client:"
 
 
 class Door:
-    """One that listens. Without a `book` whoever gets in is the node's user, and no names are asked for."""
+    """One that listens. Without a `book` all who get in are the node's user, and no names are asked for."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Door:
         self.strangers.pop(visit, None)
 
     def account(self, visit: Visit, name: str, back: bool) -> Account:
-        """Of whoever it is, with this connection in it; an error if it has too many, unless it has come back in place of one."""
+        """The account of this client, with this connection in it; an error if it has too many, unless it has come back in place of one."""
         if self.book is None:  # a program of the node's own user, by itself
             account = Account("this one", self.limits)
         else:

@@ -1,4 +1,4 @@
-"""How many files this process may have open: each connection is one, and whoever takes the last of them harms everybody."""
+"""How many files this process may have open: each connection is one, and a client that takes the last of them harms everybody."""
 
 from __future__ import annotations
 

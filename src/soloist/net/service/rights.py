@@ -67,7 +67,7 @@ class Rights(msgspec.Struct, frozen=True):
 
 
 LOCAL = Rights(operator=True)
-"""Whoever may open the node's own socket is its user."""
+"""A program that may open the node's own socket is its user."""
 
 
 class Known(msgspec.Struct, frozen=True):

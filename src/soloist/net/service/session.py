@@ -131,7 +131,7 @@ class Session:
 
 
 def cut(visit: Visit) -> None:
-    """Now, and not once all is written: whoever asks at the other end is told so by the kernel."""
+    """Now, and not once all is written: a program that asks at the other end is told so by the kernel."""
     sock = visit.transport.get_extra_info("socket")
     with suppress(OSError, AttributeError), socket.socket(fileno=os.dup(sock.fileno())) as same:
         same.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""What a node says of itself to whoever asks."""
+"""What a node says of itself to those who ask."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ async def report(node: Node) -> None:
 
 
 def unready(node: Node) -> str:
-    """Why nobody would be let in here at this moment, whoever holds what; nothing if somebody would.
+    """Why nobody would be let in here at this moment, apart from holders; nothing if somebody would.
 
     A node that only votes is ready when it has a vote.
     """

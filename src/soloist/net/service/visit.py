@@ -57,7 +57,7 @@ class Visit(asyncio.BufferedProtocol):
 
     transport: asyncio.Transport
     account: Account | None = None
-    """Of whoever it is, once that is known."""
+    """The account of the client, once it is known."""
     peername: Any = None
 
     def __init__(self, door: Door, arrival: Arrival | None = None) -> None:

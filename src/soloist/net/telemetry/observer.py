@@ -63,7 +63,7 @@ class Beginning(msgspec.Struct, frozen=True):
 class Observer:
     """Watches a node: add it to `node.observers` before the node's first lock is used.
 
-    Every method runs in the node's loop, in the task of whoever caused it: be quick, and do not raise.
+    Every method runs in the node's loop, in the task that caused it: be quick, and do not raise.
     """
 
     wants_steps = False

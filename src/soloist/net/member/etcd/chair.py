@@ -1,6 +1,6 @@
 """When to make the next view, and which: what a proposer does where etcd is the only voter.
 
-No promises and no ballots: whoever writes first, over the revision of the view that it has seen, has decided. Rule P2 is
+No promises and no ballots: the node that writes first, over the revision of the view that it has seen, has decided. Rule P2 is
 that of `Proposer`; who has no entry is gone.
 """
 

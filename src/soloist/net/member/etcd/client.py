@@ -113,7 +113,7 @@ class Client:
             connection.close()
 
     def interrupt(self) -> None:
-        """For good: whoever waits for an answer gets none."""
+        """For good: a caller that waits for an answer gets none."""
         self.closed = True
         if (connection := self._connection) and (sock := connection.sock):
             with suppress(OSError):

@@ -49,7 +49,7 @@ class Desk:
         self._jobs.put((work, then))
 
     def ask_last(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
-        """The same, and nothing that waits: whoever leaves does not wait for it."""
+        """The same, and nothing that waits: a node that leaves does not wait for it."""
         with suppress(queue.Empty):
             while True:
                 self._jobs.get_nowait()
@@ -96,7 +96,7 @@ class Desk:
 
 
 class Watch:
-    """Tells of changes, soon. Only a hint: whoever hears of one asks what is so."""
+    """Tells of changes, soon. Only a hint: a node that hears of one asks what is so."""
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ class Errands:
             self.desk.ask(work, lambda result: self._step(partial(self._answered, what, then, result)))
 
     def after(self, what: str, again: Callable[[], None]) -> None:
-        """Once that has been answered, do this; if it is not answered at all, whoever wants it tries again later."""
+        """Once that has been answered, do this; if it is not answered at all, the node tries again later."""
         self._after[what] = again
 
     def _answered(self, what: str, then: Callable[[Any], None], result: Any) -> None:

@@ -242,6 +242,52 @@ def test_what_is_typed_and_clicked_while_an_answer_is_on_its_way_is_not_lost(pag
         assert page.evaluate("soloistPage.player.runs[0].length") > 1, "steps by chance"
 
 
+def test_the_form_is_closed_while_another_run_is_on_its_way(page: Any) -> None:
+    """What would be typed then would be lost; and where the run is refused, what was typed is still there."""
+    with served("--open", fragment(Setup("suzuki-kasami", 3))) as started:
+        opened(page, started.address)
+        page.get_by_text("Another run").click()
+        page.locator("[name=nodes]").evaluate("(field) => { field.max = 99; }")
+        page.locator("[name=nodes]").fill("31")
+        page.locator("[name=chance]").fill("12")
+        page.locator("[name=seed]").fill("5")
+        begin = page.get_by_role("button", name="Begin")
+        held = holding(page, "new")
+        begin.click()
+        until(page, lambda: bool(held))
+        assert page.locator("[name=chance]").is_disabled()
+        held.pop().continue_()
+        page.wait_for_selector("text=at most 30 sites are played with, not 31")
+        assert page.locator("[name=nodes]").input_value() == "31"
+        assert begin.evaluate("(button) => button === document.activeElement")
+        page.locator("[name=nodes]").fill("4")
+        begin.click()
+        until(page, lambda: bool(held))
+        held.pop().continue_()
+        page.wait_for_function("() => soloistPage.player.runs[0].nodes === 4")
+        given = [page.locator(f"[name={name}]").input_value() for name in ("nodes", "chance", "seed")]
+        assert given == ["4", "12", "5"]
+
+
+def test_a_run_that_was_replaced_neither_asks_nor_listens(page: Any) -> None:
+    with served("--open", fragment(Setup("suzuki-kasami", 3, steps=("acquire 1",)))) as started:
+        opened(page, started.address)
+        asked = page.evaluate(
+            """async () => {
+              const old = soloistPage, asked = [], {call} = old.game;
+              old.game.call = (name, body) => { asked.push(name); return call(name, body); };
+              old.player.goTo(0, 0);
+              old.player.draw(performance.now());  // from here on it would ask what can be done there
+              await old.game.begin({algorithm: 'lamport', nodes: 2});
+              await new Promise((done) => setTimeout(done, 300));  // a timer that was set before has run out before
+              location.hash = '#step=0&closed=source';
+              await new Promise((done) => addEventListener('hashchange', done, {once: true}));
+              return [asked, old.closed, soloistPage.closed];
+            }"""
+        )
+    assert asked == [["new"], [], ["source"]]
+
+
 def test_where_one_looks_while_an_answer_is_on_its_way_there_are_actions_in_the_end(page: Any) -> None:
     steps = ("acquire 1", "deliver 1>0", "deliver 1>2")
     with served("--open", fragment(Setup("suzuki-kasami", 3, steps=steps))) as started:

@@ -266,7 +266,8 @@ def of_files(paths: list[Path], lock: str | None, epoch: int | None) -> Trace:
         commands = [line for line in commands_of(content) if not line.startswith("#")]
         if not commands or commands[0].split()[0] != "start":
             raise UsageError(
-                f"{paths[0]} is neither a trace nor a script: a script begins with `start NAME nodes=N`"
+                f"{paths[0]} is {'neither a trace nor a script' if content.strip() else 'empty'}: a trace begins with a line "
+                'that has "soloist": "trace", and a script with `start NAME nodes=N`'
             )
         return of_script(commands_of(content))
     return parse(content.splitlines(), str(paths[0]))

@@ -207,6 +207,11 @@ def test_another_run_begins_beside_one_of_another_algorithm(page: Any) -> None:
         page.get_by_role("button", name="Begin").click()
         page.wait_for_function("() => soloistPage.player.runs.length === 2")
         assert page.locator("h1").all_inner_texts() == ["Lamport", "Maekawa"]
+        page.get_by_text("Another run").click()
+        page.locator("[name=chance]").fill("0")
+        page.locator("[name=workload]").select_option("always")
+        page.get_by_role("button", name="Begin").click()
+        page.wait_for_function("() => soloistPage.player.runs[0].entries.length === 10")
 
 
 def holding(page: Any, call: str) -> list[Any]:

@@ -274,6 +274,7 @@ class Another {
     this.fields = el("fieldset", {},
       choice("algorithm", "algorithm", names, setup.algorithm), number("nodes", "sites", setup.nodes || 3, 30), number("k", "K", setup.k || 1, 30),
       choice("channels", "links", [["", "as it needs"], ["fifo", "FIFO"], ["any", "unordered"]], setup.channels),
+      choice("workload", "who asks", [["", "whom I choose"], ["rare", "each now and then"], ["always", "all, all the time"]], setup.workload),
       choice("beside", "beside it", [["", "nothing"], ...names], setup.beside), number("chance", "steps by chance", setup.chance || 0, 200, 0), number("seed", "seed", setup.seed ?? 1, 999999999, 0),
       el("button", { type: "submit" }, "Begin"));
     this.form = el("form", { onsubmit: (event) => { event.preventDefault(); begin(this.settings()); } }, this.fields);
@@ -290,7 +291,7 @@ class Another {
   settings() {
     const given = Object.fromEntries(new FormData(this.form));
     for (const name of ["nodes", "k", "chance", "seed"]) given[name] = Number(given[name]);
-    for (const name of ["channels", "beside"]) given[name] = given[name] || null;
+    for (const name of ["channels", "workload", "beside"]) given[name] = given[name] || null;
     return given;
   }
 }

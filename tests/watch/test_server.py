@@ -403,6 +403,16 @@ def test_a_trace_of_an_unknown_algorithm_is_looked_at_only(page: Any, tmp_path: 
     assert "soloist watch FILE.py TRACE" in err
 
 
+def test_a_run_of_more_sites_than_are_played_with_is_looked_at_only(page: Any) -> None:
+    with served("lamport", "--nodes", "40", "--entries", "2") as started:
+        opened(page, started.address)
+        assert page.locator("h1").inner_text() == "Lamport"
+        assert page.locator("#panel-game").count() == 0
+        code, _, err = started.end()
+    assert code == 130
+    assert "to be looked at only: at most 30 sites are played with, not 40" in err
+
+
 def test_a_port_that_is_taken_gets_one_line(server: Served) -> None:
     command = [
         sys.executable,

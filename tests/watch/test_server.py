@@ -66,6 +66,8 @@ def test_only_the_files_of_the_page_are_served(server: Served) -> None:
         ("new", {"algorithm": "lamport", "nodes": "many"}, "no run to begin"),
         ("new", {"algorithm": "lamport", "nodes": 3000}, "at most 30 sites"),
         ("new", {"algorithm": "lamport", "disk": 1}, "disk"),
+        ("new", {"algorithm": "raymond-k", "k": 2, "beside": "lamport"}, "k must be 1, not 2"),
+        ("new", {"algorithm": "lamport", "beside": "lamprot"}, "lamport"),
         ("new", {"shared": "nonsense"}, "no fragment"),
         ("search", "not json", "not a question"),
     ],
@@ -116,6 +118,7 @@ def test_it_ends_in_the_middle_of_a_search_too() -> None:
         (["--open", "nonsense"], "no fragment"),
         (["--puzzle", "nonsense"], "puzzle"),
         (["lamport", "--port", "99999"], "--port must be from 0 to 65535"),
+        (["lamport", "--beside", "lamprot"], "unknown algorithm 'lamprot'; did you mean lamport?"),
     ],
 )
 def test_bad_arguments_get_one_line(arguments: list[str], said: str) -> None:

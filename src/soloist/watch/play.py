@@ -14,7 +14,7 @@ import msgspec
 from soloist.algorithms import CATALOGUE, RECOVERY, Card, find_any, taken
 from soloist.check.explore import Watcher
 from soloist.core import UsageError
-from soloist.watch.beside import alongside
+from soloist.watch.beside import alongside, fitting
 from soloist.watch.lights import Light, lights, possible
 from soloist.watch.puzzles import Puzzle, check_rules, find_puzzle, puzzles
 from soloist.watch.replay import session_of, setup_of
@@ -59,6 +59,8 @@ class Game:
         self.setup = setup
         self.puzzle: Puzzle | None = find_puzzle(setup.puzzle) if setup.puzzle else None
         self.card, self.size, self.fifo = setup.system()
+        if setup.beside:
+            fitting(self.card, setup.beside, self.size)
         first = Branch(given.head.origin, given=given) if given else self._begun(setup)
         self.branches: list[Branch] = [first]
         self.shown = 0

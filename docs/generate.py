@@ -207,6 +207,7 @@ def section(erratum: Erratum, report: Report) -> str:
         for number, step in enumerate(report.trace, start=1)
         for line in (f"{number:>3}  {step.command}", *(f"       {event}" for event in step.events))
     )
+    length = "1 step" if len(report.trace) == 1 else f"{len(report.trace)} steps"
     again = f" From step {report.loop + 1} on it repeats itself." if report.loop is not None else ""
     rounds = ",".join(map(str, report.rounds))
     printed = (
@@ -217,7 +218,7 @@ def section(erratum: Erratum, report: Report) -> str:
     )
     return entry(
         erratum,
-        f"**What comes of it**: {report.property} is violated after {len(report.trace)} steps "
+        f"**What comes of it**: {report.property} is violated after {length} "
         f"(N={erratum.nodes}, requests {rounds}, {report.channels} links). {sentence(report.reason)}{again} "
         f"{RUNS[erratum.run]}\n\n```text\n{steps}\n```\n\n{look(erratum)}{printed}",
     )

@@ -164,7 +164,8 @@ class Address {
     this.player = player;
     this.page = page;
     this.pending = null;
-    window.addEventListener("hashchange", () => location.hash !== this.written && this.read());
+    window.addEventListener("hashchange", () => location.hash !== this.written && this.read(), { signal: page.gone.signal });
+    page.gone.signal.addEventListener("abort", () => clearTimeout(this.pending));
   }
 
   read() {
@@ -461,6 +462,13 @@ function checkHead(head) {
   if (head.nodes > MOST_NODES) throw new TraceError(`this trace has ${head.nodes} nodes; this page shows ${MOST_NODES} at most`);
 }
 
+/** The structure is of these sites. */
+function checkStage({ edges, quorums }, nodes) {
+  for (const site of [...(edges || []), ...(quorums || [])].flat()) {
+    if (!(Number.isInteger(site) && site >= 0 && site < nodes)) throw new TraceError(`the stage of this trace has site ${site}; sites are 0 to ${nodes - 1}`);
+  }
+}
+
 function checkStep(step, index, nodes) {
   if (!step || typeof step.what !== "string") throw new TraceError(`step ${index} does not say what happened`);
   const site = step.site;
@@ -478,6 +486,7 @@ class Run {
     this.names = Array.from({ length: head.nodes }, (_, i) => (head.sites && head.sites[i]) || String(i));
     this.files = [head.source, ...(head.files || [])].filter(Boolean);
     this.stage = { layout: "circle", edges: [], quorums: null, pointers: [], token: null, queue: null, ...head.stage };
+    checkStage(this.stage, this.nodes);
     this.replace(steps);
   }
 
@@ -1205,13 +1214,7 @@ class Keys {
       el("dl", {}, ...KEYS.flatMap(([key, text]) => [el("dt", {}, key), el("dd", {}, text)])),
       el("p", {}, "In the score: drag pans, ctrl and wheel zoom, a click on an event or message selects it, a click on a site's name picks it."),
       el("form", { method: "dialog" }, el("button", {}, "Close")));
-    this.pressed = (event) => this.press(event);
-    document.addEventListener("keydown", this.pressed);
-  }
-
-  /** The page is about to be replaced by another. */
-  leave() {
-    document.removeEventListener("keydown", this.pressed);
+    document.addEventListener("keydown", (event) => this.press(event), { signal: page.gone.signal });
   }
 
   press(event) {
@@ -1320,7 +1323,7 @@ async function callServer(name, body) {
 
 /** What one can do in play mode: the panel with its actions, lights, branches and puzzles. */
 class Game {
-  constructor(player, play, { call = callServer, reload, taken = () => {} }) {
+  constructor(player, play, { call = callServer, reload, gone, taken = () => {} }) {
     this.player = player;
     this.call = call;
     this.reload = reload;
@@ -1334,6 +1337,7 @@ class Game {
     this.puzzle = el("div", { class: "puzzle" });
     this.another = new Another(play, (settings) => this.begin(settings));
     this.element = el("div", { class: "game" }, this.tabs, this.puzzle, this.lights, this.said, this.help(), el("h3", {}, "What can happen next"), this.actions, this.another.element);
+    gone.addEventListener("abort", () => clearTimeout(this.pending));
     this.keepAddress();
   }
 
@@ -1417,8 +1421,11 @@ class Game {
     if (answer) this.take(answer, answer.steps.length - 1);
   }
 
+  /** The form is closed meanwhile: what is typed into it would be lost with this run. */
   async begin(settings) {
+    this.another.close(true);
     const answer = await this.ask("new", settings);
+    this.another.close(false);
     if (answer) this.reload(answer);
   }
 
@@ -1451,7 +1458,7 @@ class Game {
     const lines = [run.head, ...run.steps.slice(0, this.at + 1)].map((each) => JSON.stringify(each)).join("\n");
     const link = el("a", { href: URL.createObjectURL(new Blob([`${lines}\n`], { type: "application/x-ndjson" })), download: `${run.head.algorithm}.jsonl` });
     link.click();
-    URL.revokeObjectURL(link.href);
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // some browsers read it a moment later
   }
 
   take({ steps, beside, play }, at) {
@@ -1546,18 +1553,27 @@ class Another {
     const choice = (name, label, options, chosen) => el("label", {}, label, el("select", { name }, ...options.map(([value, text]) => el("option", { value, selected: value === (chosen || "") }, text))));
     const number = (name, label, value, most, least = 1) => el("label", {}, label, el("input", { name, type: "number", min: least, max: most, value }));
     const names = algorithms.map(({ name, title }) => [name, title]);
-    this.form = el("form", { onsubmit: (event) => { event.preventDefault(); begin(this.settings()); } },
+    this.fields = el("fieldset", {},
       choice("algorithm", "algorithm", names, setup.algorithm), number("nodes", "sites", setup.nodes || 3, 30), number("k", "K", setup.k || 1, 30),
       choice("channels", "links", [["", "as it needs"], ["fifo", "FIFO"], ["any", "unordered"]], setup.channels),
-      choice("beside", "beside it", [["", "nothing"], ...names], setup.beside), number("chance", "steps by chance", 0, 200, 0), number("seed", "seed", 1, 999999999, 0),
+      choice("workload", "who asks", [["", "whom I choose"], ["rare", "each now and then"], ["always", "all, all the time"]], setup.workload),
+      choice("beside", "beside it", [["", "nothing"], ...names], setup.beside), number("chance", "steps by chance", setup.chance || 0, 200, 0), number("seed", "seed", setup.seed ?? 1, 999999999, 0),
       el("button", { type: "submit" }, "Begin"));
+    this.form = el("form", { onsubmit: (event) => { event.preventDefault(); begin(this.settings()); } }, this.fields);
     this.element = el("details", { class: "another", id: "another" }, el("summary", {}, "Another run"), this.form);
+  }
+
+  /** Whoever was in it is there again when it opens. */
+  close(closed) {
+    if (closed) this.left = this.fields.contains(document.activeElement) ? document.activeElement : null;
+    this.fields.disabled = closed;
+    if (!closed) this.left?.focus();
   }
 
   settings() {
     const given = Object.fromEntries(new FormData(this.form));
     for (const name of ["nodes", "k", "chance", "seed"]) given[name] = Number(given[name]);
-    for (const name of ["channels", "beside"]) given[name] = given[name] || null;
+    for (const name of ["channels", "workload", "beside"]) given[name] = given[name] || null;
     return given;
   }
 }
@@ -2847,10 +2863,11 @@ const PANELS = { score: "Score", stage: "Stage", inspector: "Inspector", source:
 class Page {
   constructor(root, data) {
     const runs = readRuns(data);
+    this.gone = new AbortController();
     this.player = new Player(runs);
     this.look = new Look(runs);
     this.panelNames = Object.keys(PANELS).filter((name) => name !== "game" || data.play);
-    this.game = data.play ? new Game(this.player, data.play, { reload: (other) => this.reload(root, other), taken: () => this.retitle() }) : null;
+    this.game = data.play ? new Game(this.player, data.play, { reload: (other) => this.reload(root, other), gone: this.gone.signal, taken: () => this.retitle() }) : null;
     this.player.game = this.game;
     this.closed = [];
     this.scores = runs.map((_, r) => new Score(this.player, this.look, r));
@@ -2868,10 +2885,11 @@ class Page {
     if (this.game && runs[0].head.origin === "script" && !/\bstep=/.test(location.hash)) this.player.goTo(0, runs[0].length - 1);
   }
 
-  /** Another run in place of this one. */
+  /** Another run in place of this one, which hears of nothing any more. */
   reload(root, data) {
     this.player.views = [];
-    this.keys.leave();
+    this.player.pause();
+    this.gone.abort();
     history.replaceState(null, "", "#");
     window.soloistPage = new Page(root, data);
     window.soloistPage.game?.actions.focus({ preventScroll: true }); // the button that was pressed is gone
@@ -2974,14 +2992,14 @@ class Page {
       this.inspector.drawn = null;
       this.player.touch();
     };
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again, { signal: this.gone.signal });
     const paper = (on) => {
       document.documentElement.classList.toggle("paper", on);
       again();
       this.player.draw(performance.now());
     };
-    window.addEventListener("beforeprint", () => paper(true));
-    window.addEventListener("afterprint", () => paper(false));
+    window.addEventListener("beforeprint", () => paper(true), { signal: this.gone.signal });
+    window.addEventListener("afterprint", () => paper(false), { signal: this.gone.signal });
   }
 }
 

@@ -8,7 +8,18 @@ import pytest
 from soloist.algorithms import CATALOGUE, find
 from soloist.algorithms.ricart_agrawala import Reply, Request
 from soloist.algorithms.suzuki_kasami import Privilege
-from soloist.core import IDLE, INSIDE, WAITING, Message, Port, ProtocolError, UsageError, encode, words
+from soloist.core import (
+    IDLE,
+    INSIDE,
+    WAITING,
+    Message,
+    Port,
+    ProtocolError,
+    UsageError,
+    encode,
+    in_words,
+    words,
+)
 from soloist.core.trace import Recorder, Step
 from soloist.sim.script import Script
 
@@ -113,3 +124,12 @@ def test_a_step_as_record_leaves_out_what_does_not_apply() -> None:
         "message": {"kind": "Request", "sn": 4},
     }
     assert Step("enter", 3).record() == {"kind": "enter", "site": 3}
+
+
+def test_an_assertion_without_words_is_told_by_its_line() -> None:
+    nothing = None
+    with pytest.raises(AssertionError) as caught:
+        assert nothing is not None
+    caught.value.args = ()  # pytest puts words into it
+    assert in_words(caught.value) == "AssertionError: assert nothing is not None"
+    assert in_words(ValueError("too much")) == "ValueError: too much"

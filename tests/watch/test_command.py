@@ -89,12 +89,23 @@ def test_a_script_is_played(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert "1 leaves; Release() to 0" in out
 
 
+def test_a_mark_before_the_first_letter_does_no_harm(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.txt"
+    path.write_bytes(b"\xef\xbb\xbfstart central nodes=2\r\nacquire 1\r\n")
+    assert "1 asks" in said(capsys, str(path))[0]
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
         (b"\xff\xfe\x00", "is no trace: it is not text"),
-        (b"", "is neither a trace nor a script"),
-        (b"hello world\n", "is neither a trace nor a script: a script begins with `start NAME nodes=N`"),
+        (b"", 'is empty: a trace begins with a line that has "soloist": "trace"'),
+        (
+            b"hello world\n",
+            'a trace begins with a line that has "soloist": "trace", and a script with `start NAME nodes=N`',
+        ),
         (b"{}\n", 'is no trace: its first line has no "soloist": "trace"'),
         (b"[1, 2\n", "is neither a trace nor a script"),
         (b'{"soloist":"trace","version":1}\n', "is a trace of version 1; this program reads 2"),
@@ -105,6 +116,10 @@ def test_a_script_is_played(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
         ),
         (b"start nobody nodes=3\n", "unknown algorithm 'nobody'"),
         (b"start central nodes=2\ndance\n", "unknown command 'dance'"),
+        (
+            b"start central nodes=2\nacquire 9\n",
+            "'acquire 9' cannot be done: '9' is no site; sites are 0 to 1",
+        ),
     ],
 )
 def test_bad_files_get_one_clear_line(

@@ -101,7 +101,8 @@ BEGIN = {"n": 0, "site": 0, "what": "begin"}
         ({"gzip": "H4sI%%%"}, "what this file carries is damaged"),
         ({"head": HEAD, "steps": [{**BEGIN, "sent": 5}]}, "went wrong"),
         ({"head": {**HEAD, "nodes": 10**9}, "steps": [BEGIN]}, "this page shows 10000 at most"),
-        ({"head": {**HEAD, "stage": {"layout": "tree", "edges": [[0, 9]]}}, "steps": [BEGIN]}, "went wrong"),
+        ({"head": {**HEAD, "stage": {"layout": "tree", "edges": [[0, 9]]}}, "steps": [BEGIN]}, "has site 9; sites are 0 to 1"),
+        ({"head": {**HEAD, "stage": {"quorums": [[0, 7], [1]]}}, "steps": [BEGIN]}, "has site 7; sites are 0 to 1"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_shown_is_said(blank: Any, tmp_path: Path, data: Any, words: str) -> None:

@@ -165,6 +165,36 @@ def test_a_simulation_is_played_on_from_any_step() -> None:
         assert kept == [(step.what, step.site, step.message, step.changed) for step in trace.steps[: at + 1]]
 
 
+def test_a_run_begins_with_a_workload_and_is_played_on() -> None:
+    entries = {}
+    for workload in ("rare", "always"):
+        game = Game.new(
+            {"algorithm": "lamport", "nodes": 4, "workload": workload, "seed": 3, "beside": "maekawa"}
+        )
+        trace = game.branches[0].trace
+        entries[workload] = sum(step.enter for step in trace.steps)
+        assert (trace.head.origin, trace.head.seed) == ("simulation", 3)
+        answer = game.act(0, 20, game.play(0, 20)["actions"][0].id)
+        assert (answer["play"]["branch"], len(answer["beside"]["steps"]) > 1) == (1, True)
+        assert not unpacked(answer["play"]["fragment"]).workload, "its steps are in it"
+    assert entries == {"rare": 10, "always": 10}
+    all_must_ask = Game.new({"algorithm": "raynal", "workload": "rare"}).branches[0].trace
+    assert sum(step.enter for step in all_must_ask.steps) == 10
+
+
+@pytest.mark.parametrize(
+    ("setup", "said"),
+    [
+        ({"algorithm": "lamport", "workload": "often"}, "no run to begin: Invalid enum value 'often'"),
+        ({"algorithm": "lamport", "workload": "rare", "chance": 3}, "choose one of the two"),
+        ({"puzzle": "ricart-agrawala-r1", "workload": "rare"}, "a workload is for a run that begins"),
+    ],
+)
+def test_a_workload_that_is_none_gets_one_line(setup: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Game.new(setup)
+
+
 def test_what_is_shared_says_what_was_played_and_nothing_else() -> None:
     game = Game.new({"algorithm": "maekawa", "nodes": 4, "chance": 9, "seed": 2})
     word = game.play(0, 5)["fragment"]

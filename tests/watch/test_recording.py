@@ -180,6 +180,9 @@ def lines() -> list[str]:
         (lambda lines: [line.replace('"site":1', '"site":9') for line in lines], "names site 9; sites are 0 to 1"),
         (lambda lines: [line.replace('"message":0', '"message":5') for line in lines], "message 5, which nobody has sent"),
         (lambda lines: [line.replace('"request"', '"dances"') for line in lines], "line 3 is no step of a trace: .*what"),
+        (lambda lines: lines[:1], "has a head, but no steps"),
+        (lambda lines: [line.replace('"sent":[{"id":1', '"sent":[{"id":0') for line in lines], "sends message 0, which was sent before"),
+        (lambda lines: [lines[0].replace('"edges":[[0,1]', '"edges":[[0,9]'), *lines[1:]], "its stage has site 9; sites are 0 to 1"),
     ],
 )  # fmt: skip
 def test_a_broken_trace_gets_one_clear_line(change: object, said: str, lines: list[str]) -> None:

@@ -66,6 +66,8 @@ def test_only_the_files_of_the_page_are_served(server: Served) -> None:
         ("new", {"algorithm": "lamport", "nodes": "many"}, "no run to begin"),
         ("new", {"algorithm": "lamport", "nodes": 3000}, "at most 30 sites"),
         ("new", {"algorithm": "lamport", "disk": 1}, "disk"),
+        ("new", {"algorithm": "raymond-k", "k": 2, "beside": "lamport"}, "k must be 1, not 2"),
+        ("new", {"algorithm": "lamport", "beside": "lamprot"}, "lamport"),
         ("new", {"shared": "nonsense"}, "no fragment"),
         ("search", "not json", "not a question"),
     ],
@@ -116,6 +118,7 @@ def test_it_ends_in_the_middle_of_a_search_too() -> None:
         (["--open", "nonsense"], "no fragment"),
         (["--puzzle", "nonsense"], "puzzle"),
         (["lamport", "--port", "99999"], "--port must be from 0 to 65535"),
+        (["lamport", "--beside", "lamprot"], "unknown algorithm 'lamprot'; did you mean lamport?"),
     ],
 )
 def test_bad_arguments_get_one_line(arguments: list[str], said: str) -> None:
@@ -127,8 +130,8 @@ def test_bad_arguments_get_one_line(arguments: list[str], said: str) -> None:
 
 
 def expected(said: str) -> bool:
-    """A question that was refused, or a server that is gone: the page tells both."""
-    return "400" in said or "ERR_CONNECTION_REFUSED" in said
+    """A question that was refused, or a server that is gone, perhaps in the middle of an answer: the page tells both."""
+    return "400" in said or "net::ERR_" in said
 
 
 @pytest.fixture
@@ -207,6 +210,11 @@ def test_another_run_begins_beside_one_of_another_algorithm(page: Any) -> None:
         page.get_by_role("button", name="Begin").click()
         page.wait_for_function("() => soloistPage.player.runs.length === 2")
         assert page.locator("h1").all_inner_texts() == ["Lamport", "Maekawa"]
+        page.get_by_text("Another run").click()
+        page.locator("[name=chance]").fill("0")
+        page.locator("[name=workload]").select_option("always")
+        page.get_by_role("button", name="Begin").click()
+        page.wait_for_function("() => soloistPage.player.runs[0].entries.length === 10")
 
 
 def holding(page: Any, call: str) -> list[Any]:
@@ -240,6 +248,52 @@ def test_what_is_typed_and_clicked_while_an_answer_is_on_its_way_is_not_lost(pag
         page.wait_for_function("() => soloistPage.player.runs[0].head.algorithm === 'lamport'")
         assert page.evaluate("soloistPage.player.runs[0].nodes") == 4
         assert page.evaluate("soloistPage.player.runs[0].length") > 1, "steps by chance"
+
+
+def test_the_form_is_closed_while_another_run_is_on_its_way(page: Any) -> None:
+    """What would be typed then would be lost; and where the run is refused, what was typed is still there."""
+    with served("--open", fragment(Setup("suzuki-kasami", 3))) as started:
+        opened(page, started.address)
+        page.get_by_text("Another run").click()
+        page.locator("[name=nodes]").evaluate("(field) => { field.max = 99; }")
+        page.locator("[name=nodes]").fill("31")
+        page.locator("[name=chance]").fill("12")
+        page.locator("[name=seed]").fill("5")
+        begin = page.get_by_role("button", name="Begin")
+        held = holding(page, "new")
+        begin.click()
+        until(page, lambda: bool(held))
+        assert page.locator("[name=chance]").is_disabled()
+        held.pop().continue_()
+        page.wait_for_selector("text=at most 30 sites are played with, not 31")
+        assert page.locator("[name=nodes]").input_value() == "31"
+        assert begin.evaluate("(button) => button === document.activeElement")
+        page.locator("[name=nodes]").fill("4")
+        begin.click()
+        until(page, lambda: bool(held))
+        held.pop().continue_()
+        page.wait_for_function("() => soloistPage.player.runs[0].nodes === 4")
+        given = [page.locator(f"[name={name}]").input_value() for name in ("nodes", "chance", "seed")]
+        assert given == ["4", "12", "5"]
+
+
+def test_a_run_that_was_replaced_neither_asks_nor_listens(page: Any) -> None:
+    with served("--open", fragment(Setup("suzuki-kasami", 3, steps=("acquire 1",)))) as started:
+        opened(page, started.address)
+        asked = page.evaluate(
+            """async () => {
+              const old = soloistPage, asked = [], {call} = old.game;
+              old.game.call = (name, body) => { asked.push(name); return call(name, body); };
+              old.player.goTo(0, 0);
+              old.player.draw(performance.now());  // from here on it would ask what can be done there
+              await old.game.begin({algorithm: 'lamport', nodes: 2});
+              await new Promise((done) => setTimeout(done, 300));  // a timer that was set before has run out before
+              location.hash = '#step=0&closed=source';
+              await new Promise((done) => addEventListener('hashchange', done, {once: true}));
+              return [asked, old.closed, soloistPage.closed];
+            }"""
+        )
+    assert asked == [["new"], [], ["source"]]
 
 
 def test_where_one_looks_while_an_answer_is_on_its_way_there_are_actions_in_the_end(page: Any) -> None:
@@ -350,6 +404,16 @@ def test_a_trace_of_an_unknown_algorithm_is_looked_at_only(page: Any, tmp_path: 
     assert code == 130
     assert "to be looked at only: a trace of 'nobodys' cannot be replayed: unknown algorithm 'nobodys'" in err
     assert "soloist watch FILE.py TRACE" in err
+
+
+def test_a_run_of_more_sites_than_are_played_with_is_looked_at_only(page: Any) -> None:
+    with served("lamport", "--nodes", "40", "--entries", "2") as started:
+        opened(page, started.address)
+        assert page.locator("h1").inner_text() == "Lamport"
+        assert page.locator("#panel-game").count() == 0
+        code, _, err = started.end()
+    assert code == 130
+    assert "to be looked at only: at most 30 sites are played with, not 40" in err
 
 
 def test_a_port_that_is_taken_gets_one_line(server: Served) -> None:

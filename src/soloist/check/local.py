@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from soloist.check.declarations import Declaration
-from soloist.core import Message, Outbox, Phase, Port, Process, ProtocolError, Site, encode
+from soloist.core import Message, Outbox, Phase, Port, Process, ProtocolError, Site, encode, in_words
 
 
 class Item(NamedTuple):
@@ -208,8 +208,7 @@ class Library:
             after = self.process_number(process)
             mail = tuple((_site(to, process.n), self.message_number(m)) for _, j, m, _ in sends for to in j)
         except Exception as error:  # whatever a handler raises or leaves behind is a finding, not a crash
-            said = f"{type(error).__name__}: {error}"
-            return Outcome(number, (), (), False, tuple(chooser.answers), said)
+            return Outcome(number, (), (), False, tuple(chooser.answers), in_words(error))
         if event.name == "acquire":
             self.asking |= {type(message) for _, _, message, _ in sends}
         timers = tuple((name, delay is not None) for _, name, delay in out.timers)

@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from soloist.algorithms import RECOVERY, load_any
+from soloist.algorithms import load_any
 from soloist.algorithms.printed import find_printed
 from soloist.cli import arguments as arg
 from soloist.cli import watch_server as pages
@@ -37,10 +37,9 @@ from soloist.watch.text import WIDTH
 from soloist.watch.text import text as timeline
 from soloist.watch.trace import parse, text_of
 from soloist.watch.validate import validate as first_impossible
+from soloist.watch.workloads import unit_of, usual
 
 LIST = "list"
-RARELY = 0.05
-"""Requests per site and time unit, if nothing else is asked for: sites meet now and then."""
 FILES = (".jsonl", ".txt", ".json", ".trace", ".script")
 """What a file is called. Anything else that does not exist is taken for the name of an algorithm."""
 
@@ -178,16 +177,15 @@ def watch(
         raise UsageError(f"one algorithm at a time; {what[1]!r} is too much, and is no file either")
     else:
         card = find_printed(what[0]) if printed else load_any(what[0])
-        unit = 0.001 if what[0] in RECOVERY else 1.0  # their timers are set for such links
-        if rate is None and not (saturate or requests):
-            saturate, rate = card.everybody_asks, None if card.everybody_asks else RARELY / unit
+        unit = unit_of(card)
+        asked = rate is not None or saturate or requests
         trace = of_simulation(
             Experiment(
                 algorithm=what[0],
                 nodes=nodes,
                 k=k,
                 options=algorithm_options(option),
-                workload=workload(rate, saturate, requests),
+                workload=workload(rate, saturate, requests) if asked else usual(card),
                 network=network(card, k, latency or f"exponential:{unit}", "0", "0", channels),
                 inside=duration(inside or str(unit), "--inside"),
                 entries=entries,
@@ -266,7 +264,8 @@ def of_files(paths: list[Path], lock: str | None, epoch: int | None) -> Trace:
         commands = [line for line in commands_of(content) if not line.startswith("#")]
         if not commands or commands[0].split()[0] != "start":
             raise UsageError(
-                f"{paths[0]} is neither a trace nor a script: a script begins with `start NAME nodes=N`"
+                f"{paths[0]} is {'neither a trace nor a script' if content.strip() else 'empty'}: a trace begins with a line "
+                'that has "soloist": "trace", and a script with `start NAME nodes=N`'
             )
         return of_script(commands_of(content))
     return parse(content.splitlines(), str(paths[0]))

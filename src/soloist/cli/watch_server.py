@@ -12,6 +12,7 @@ from soloist.core import UsageError
 
 if TYPE_CHECKING:
     from soloist.net.service.config import Config, Member
+    from soloist.watch.play import Game
     from soloist.watch.server import Door
     from soloist.watch.trace import Trace
 
@@ -33,28 +34,31 @@ def play(trace: Trace | None, shared: str | None, port: int, browse: bool, besid
     from soloist.watch import server
     from soloist.watch.play import Game
 
-    if trace is not None and only_looked_at(trace):
+    game = playable(trace, beside) if trace else Game.new({"shared": shared})
+    if game is None:
+        assert trace, "what was shared is played"
         routes = server.look_routes(trace)
         run(lambda door: server.application(routes, door), port, browse)
         return
-    assert shared or trace, "there is something to show"
-    game = Game.new({"shared": shared}) if shared else Game.of(trace, beside)  # type: ignore[arg-type]
     table = server.Table(game)
     run(lambda door: server.application(server.game_routes(table), door), port, browse, table.ending.set)
 
 
-def only_looked_at(trace: Trace) -> bool:
-    """What cannot be replayed can still be seen: of an algorithm that is not known here, that is said."""
+def playable(trace: Trace, beside: str | None) -> Game | None:
+    """What cannot be replayed, or has too many sites, can still be seen: that is said, and it is None."""
+    from soloist.watch.play import Game
     from soloist.watch.validate import card_of
 
-    if trace.head.origin == "live":
-        return True
+    if trace.head.origin == "live" and not beside:
+        return None
     try:
         card_of(trace.head)
+        return Game.of(trace, beside)
     except UsageError as error:
+        if beside:
+            raise
         print(f"soloist: to be looked at only: {error}", file=sys.stderr)
-        return True
-    return False
+        return None
 
 
 def dashboard(config: Config, member: Member, port: int, browse: bool) -> None:

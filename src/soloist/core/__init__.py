@@ -2,7 +2,7 @@
 
 from soloist.core.checked import real, several, shown, whole
 from soloist.core.counter import Clock, Counter, HeardNumber, MyClock, MyNumber, Number, Stamp
-from soloist.core.errors import PropertyViolated, ProtocolError, SoloistError, UsageError, unknown
+from soloist.core.errors import PropertyViolated, ProtocolError, SoloistError, UsageError, in_words, unknown
 from soloist.core.message import Message, Site, encode, scalar_words, words
 from soloist.core.port import Port
 from soloist.core.process import IDLE, INSIDE, WAITING, Outbox, Phase, Process, Send, on
@@ -30,6 +30,7 @@ __all__ = [
     "Stamp",
     "UsageError",
     "encode",
+    "in_words",
     "on",
     "real",
     "scalar_words",

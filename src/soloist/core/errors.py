@@ -30,6 +30,16 @@ class PropertyViolated(SoloistError):
         self.property = property
 
 
+def in_words(error: Exception) -> str:
+    """Its class and what it says. An assertion mostly says nothing: then the line that failed does."""
+    said = str(error)
+    if not said and error.__traceback__:
+        import traceback  # takes a while, and is needed when somebody erred only
+
+        said = traceback.extract_tb(error.__traceback__)[-1].line or ""
+    return f"{type(error).__name__}: {said}"
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """An unknown name, with the nearest known ones."""
     import difflib  # takes a while, and is needed when somebody erred only

@@ -16,9 +16,8 @@ from soloist.watch.trace import Trace
 
 
 def alongside(commands: Iterable[str], card: Card, other: str, size: Size, fifo: bool) -> Trace:
-    beside = find_any(other)
+    beside, fits = fitting(card, other, size)
     same = beside.name == card.name
-    fits = beside.size(size.n, size.k, size.options if same else None)
     script = RecordedScript(beside)
     script.start(beside, fits, fifo if same else beside.links(size.k) == "fifo")
     leaving: set[int] = set()
@@ -29,6 +28,12 @@ def alongside(commands: Iterable[str], card: Card, other: str, size: Size, fifo:
                 leaving.discard(site)
                 _try(script, f"release {site}")
     return script.trace(origin="script", unit="steps")
+
+
+def fitting(card: Card, other: str, size: Size) -> tuple[Card, Size]:
+    """The other algorithm, for as many sites and entries at once."""
+    beside = find_any(other)
+    return beside, beside.size(size.n, size.k, size.options if beside.name == card.name else None)
 
 
 def _follow(script: RecordedScript, command: str, leaving: set[int], same: bool) -> None:

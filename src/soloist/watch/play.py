@@ -14,7 +14,7 @@ import msgspec
 from soloist.algorithms import CATALOGUE, RECOVERY, Card, find_any, taken
 from soloist.check.explore import Watcher
 from soloist.core import UsageError
-from soloist.watch.beside import alongside
+from soloist.watch.beside import alongside, fitting
 from soloist.watch.lights import Light, lights, possible
 from soloist.watch.puzzles import Puzzle, check_rules, find_puzzle, puzzles
 from soloist.watch.replay import session_of, setup_of
@@ -22,6 +22,7 @@ from soloist.watch.search import JUDGED, MOST_STATES, Found, search
 from soloist.watch.session import Session
 from soloist.watch.setup import MOST_STEPS, Setup, fragment, unpacked
 from soloist.watch.trace import Trace
+from soloist.watch.workloads import simulated
 
 MOST_BRANCHES = 50
 Answer = dict[str, Any]
@@ -54,9 +55,12 @@ class Game:
     """All branches of one system."""
 
     def __init__(self, setup: Setup, given: Trace | None = None) -> None:
-        self.setup, self.given = setup, given
+        given = simulated(setup) if given is None and setup.workload else given
+        self.setup = setup
         self.puzzle: Puzzle | None = find_puzzle(setup.puzzle) if setup.puzzle else None
         self.card, self.size, self.fifo = setup.system()
+        if setup.beside:
+            fitting(self.card, setup.beside, self.size)
         first = Branch(given.head.origin, given=given) if given else self._begun(setup)
         self.branches: list[Branch] = [first]
         self.shown = 0
@@ -216,7 +220,7 @@ class Game:
 
     @property
     def setup_alone(self) -> Setup:
-        return msgspec.structs.replace(self.setup, steps=(), chance=0)
+        return msgspec.structs.replace(self.setup, steps=(), chance=0, workload=None)
 
     def _after(self, number: int, at: int) -> Branch:
         """As `_copy`, for looking only; the last one is remembered."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from soloist.algorithms import Card, Size
-from soloist.core import WAITING, Message, Outbox, Port, Process, Site
+from soloist.core import WAITING, Message, Outbox, Port, Process, Site, in_words
 from soloist.sim.system import Flight, Happening, System
 from soloist.watch.lines import Lines, RecordingPort
 from soloist.watch.reasons import Reasons
@@ -61,7 +61,7 @@ class Recording:
 
     def failed(self, error: Exception) -> None:
         """The step that was begun last has ended half-way."""
-        self.text = f"the step fails: {type(error).__name__}: {error}"
+        self.text = f"the step fails: {in_words(error)}"
         out = self.system.out
         out.sends, out.entered = [], []
         self._write(self.system.attempt)

@@ -84,8 +84,8 @@ def _played(script: RecordedScript, commands: Iterable[str], about: dict[str, An
     for command in commands:
         try:
             script.obey(command)
-        except UsageError:
-            raise
+        except UsageError as error:
+            raise UsageError(f"{command.strip()!r} cannot be done: {error}") from None
         except Exception as error:
             if script.recording is None:
                 raise

@@ -135,8 +135,9 @@ class Table:
 
     def _new(self, body: dict[str, Any]) -> Any:
         game = Game.new(body)
+        answer = game.run()
         self.game = game
-        return game.run()
+        return answer
 
     def _look_up(self, progress: Progress) -> None:
         if self.ending.is_set():

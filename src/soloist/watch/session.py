@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from soloist.algorithms import Card, Size
-from soloist.core import IDLE, INSIDE, UsageError
+from soloist.core import IDLE, INSIDE, UsageError, in_words
 from soloist.watch.runs import RecordedScript
 from soloist.watch.trace import Step, Trace
 
@@ -51,7 +51,7 @@ class Session:
             if script.recording is None:
                 raise
             script.recording.failed(error)
-            self.failed = f"{type(error).__name__}: {error}"
+            self.failed = in_words(error)
 
     @property
     def system(self) -> RecordedScript:

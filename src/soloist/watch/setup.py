@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -34,8 +34,10 @@ class Setup(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     puzzle: str | None = None
     beside: str | None = None
     """Another algorithm, which gets the same requests."""
+    workload: Literal["rare", "always"] | None = None
+    """How often sites ask in a run to begin with; None: whoever plays decides who asks."""
     seed: int | None = None
-    """Of the steps that are taken by chance."""
+    """Of the steps that are taken by chance, and of the workload."""
     chance: int = 0
     """Steps by chance to begin with."""
     steps: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ site's variables it changed and which lines of the source it ran through. Messag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -229,7 +230,7 @@ def read(path: Path) -> Trace:
 
 def text_of(path: Path) -> str:
     try:
-        return bytes_of(path).decode()
+        return bytes_of(path).decode("utf-8-sig")  # some editors put a mark before the first letter
     except UnicodeDecodeError:
         raise UsageError(f"{path} is no trace: it is not text") from None
 
@@ -289,6 +290,9 @@ def _assert_sound(trace: Trace, name: str) -> None:
         raise UsageError(
             f"{name}, line 1 is no head of a trace: {nodes} sites and K = {trace.head.k}; sites are 1 to {MOST_NODES}, and K is 1 or more"
         )
+    if not trace.steps:
+        raise UsageError(f"{name} has a head, but no steps: nothing was recorded after it, or it was cut off")
+    _assert_drawable(trace.head.stage, nodes, name)
     sites = {str(site) for site in range(nodes)}
     for number, step in enumerate(trace.steps):
         where = f"{name}, step {step.n}"
@@ -301,7 +305,21 @@ def _assert_sound(trace: Trace, name: str) -> None:
             raise UsageError(f"{where} tells of site {min(wrong)!r}; sites are 0 to {nodes - 1}")
         if step.message is not None and step.message not in known:
             raise UsageError(f"{where} is about message {step.message}, which nobody has sent")
-        known |= {sent.id for sent in step.sent} | ({step.copy} if step.copy is not None else set())
+        for new in [*(sent.id for sent in step.sent), *([] if step.copy is None else [step.copy])]:
+            if new in known:
+                raise UsageError(
+                    f"{where} sends message {new}, which was sent before; each has a number of its own"
+                )
+            known.add(new)
+
+
+def _assert_drawable(stage: Stage, nodes: int, name: str) -> None:
+    """The structure is of these sites."""
+    drawn = {*chain.from_iterable(stage.edges), *chain.from_iterable(stage.quorums or ())}
+    if wrong := sorted(site for site in drawn if not 0 <= site < nodes):
+        raise UsageError(f"{name}, line 1: its stage has site {wrong[0]}; sites are 0 to {nodes - 1}")
+    if stage.quorums is not None and len(stage.quorums) != nodes:
+        raise UsageError(f"{name}, line 1: its stage has {len(stage.quorums)} quorums for {nodes} sites")
 
 
 def plain(value: Any) -> Any:

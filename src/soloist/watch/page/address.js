@@ -10,7 +10,8 @@ export class Address {
     this.player = player;
     this.page = page;
     this.pending = null;
-    window.addEventListener("hashchange", () => location.hash !== this.written && this.read());
+    window.addEventListener("hashchange", () => location.hash !== this.written && this.read(), { signal: page.gone.signal });
+    page.gone.signal.addEventListener("abort", () => clearTimeout(this.pending));
   }
 
   read() {

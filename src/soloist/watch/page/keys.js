@@ -30,13 +30,7 @@ export class Keys {
       el("dl", {}, ...KEYS.flatMap(([key, text]) => [el("dt", {}, key), el("dd", {}, text)])),
       el("p", {}, "In the score: drag pans, ctrl and wheel zoom, a click on an event or message selects it, a click on a site's name picks it."),
       el("form", { method: "dialog" }, el("button", {}, "Close")));
-    this.pressed = (event) => this.press(event);
-    document.addEventListener("keydown", this.pressed);
-  }
-
-  /** The page is about to be replaced by another. */
-  leave() {
-    document.removeEventListener("keydown", this.pressed);
+    document.addEventListener("keydown", (event) => this.press(event), { signal: page.gone.signal });
   }
 
   press(event) {

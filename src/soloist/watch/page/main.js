@@ -23,10 +23,11 @@ const PANELS = { score: "Score", stage: "Stage", inspector: "Inspector", source:
 export class Page {
   constructor(root, data) {
     const runs = readRuns(data);
+    this.gone = new AbortController();
     this.player = new Player(runs);
     this.look = new Look(runs);
     this.panelNames = Object.keys(PANELS).filter((name) => name !== "game" || data.play);
-    this.game = data.play ? new Game(this.player, data.play, { reload: (other) => this.reload(root, other), taken: () => this.retitle() }) : null;
+    this.game = data.play ? new Game(this.player, data.play, { reload: (other) => this.reload(root, other), gone: this.gone.signal, taken: () => this.retitle() }) : null;
     this.player.game = this.game;
     this.closed = [];
     this.scores = runs.map((_, r) => new Score(this.player, this.look, r));
@@ -44,10 +45,11 @@ export class Page {
     if (this.game && runs[0].head.origin === "script" && !/\bstep=/.test(location.hash)) this.player.goTo(0, runs[0].length - 1);
   }
 
-  /** Another run in place of this one. */
+  /** Another run in place of this one, which hears of nothing any more. */
   reload(root, data) {
     this.player.views = [];
-    this.keys.leave();
+    this.player.pause();
+    this.gone.abort();
     history.replaceState(null, "", "#");
     window.soloistPage = new Page(root, data);
     window.soloistPage.game?.actions.focus({ preventScroll: true }); // the button that was pressed is gone
@@ -150,14 +152,14 @@ export class Page {
       this.inspector.drawn = null;
       this.player.touch();
     };
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again, { signal: this.gone.signal });
     const paper = (on) => {
       document.documentElement.classList.toggle("paper", on);
       again();
       this.player.draw(performance.now());
     };
-    window.addEventListener("beforeprint", () => paper(true));
-    window.addEventListener("afterprint", () => paper(false));
+    window.addEventListener("beforeprint", () => paper(true), { signal: this.gone.signal });
+    window.addEventListener("afterprint", () => paper(false), { signal: this.gone.signal });
   }
 }
 

@@ -41,7 +41,7 @@ export async function callServer(name, body) {
 
 /** What one can do in play mode: the panel with its actions, lights, branches and puzzles. */
 export class Game {
-  constructor(player, play, { call = callServer, reload, taken = () => {} }) {
+  constructor(player, play, { call = callServer, reload, gone, taken = () => {} }) {
     this.player = player;
     this.call = call;
     this.reload = reload;
@@ -55,6 +55,7 @@ export class Game {
     this.puzzle = el("div", { class: "puzzle" });
     this.another = new Another(play, (settings) => this.begin(settings));
     this.element = el("div", { class: "game" }, this.tabs, this.puzzle, this.lights, this.said, this.help(), el("h3", {}, "What can happen next"), this.actions, this.another.element);
+    gone.addEventListener("abort", () => clearTimeout(this.pending));
     this.keepAddress();
   }
 
@@ -138,8 +139,11 @@ export class Game {
     if (answer) this.take(answer, answer.steps.length - 1);
   }
 
+  /** The form is closed meanwhile: what is typed into it would be lost with this run. */
   async begin(settings) {
+    this.another.close(true);
     const answer = await this.ask("new", settings);
+    this.another.close(false);
     if (answer) this.reload(answer);
   }
 
@@ -172,7 +176,7 @@ export class Game {
     const lines = [run.head, ...run.steps.slice(0, this.at + 1)].map((each) => JSON.stringify(each)).join("\n");
     const link = el("a", { href: URL.createObjectURL(new Blob([`${lines}\n`], { type: "application/x-ndjson" })), download: `${run.head.algorithm}.jsonl` });
     link.click();
-    URL.revokeObjectURL(link.href);
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // some browsers read it a moment later
   }
 
   take({ steps, beside, play }, at) {
@@ -267,18 +271,27 @@ class Another {
     const choice = (name, label, options, chosen) => el("label", {}, label, el("select", { name }, ...options.map(([value, text]) => el("option", { value, selected: value === (chosen || "") }, text))));
     const number = (name, label, value, most, least = 1) => el("label", {}, label, el("input", { name, type: "number", min: least, max: most, value }));
     const names = algorithms.map(({ name, title }) => [name, title]);
-    this.form = el("form", { onsubmit: (event) => { event.preventDefault(); begin(this.settings()); } },
+    this.fields = el("fieldset", {},
       choice("algorithm", "algorithm", names, setup.algorithm), number("nodes", "sites", setup.nodes || 3, 30), number("k", "K", setup.k || 1, 30),
       choice("channels", "links", [["", "as it needs"], ["fifo", "FIFO"], ["any", "unordered"]], setup.channels),
-      choice("beside", "beside it", [["", "nothing"], ...names], setup.beside), number("chance", "steps by chance", 0, 200, 0), number("seed", "seed", 1, 999999999, 0),
+      choice("workload", "who asks", [["", "whom I choose"], ["rare", "each now and then"], ["always", "all, all the time"]], setup.workload),
+      choice("beside", "beside it", [["", "nothing"], ...names], setup.beside), number("chance", "steps by chance", setup.chance || 0, 200, 0), number("seed", "seed", setup.seed ?? 1, 999999999, 0),
       el("button", { type: "submit" }, "Begin"));
+    this.form = el("form", { onsubmit: (event) => { event.preventDefault(); begin(this.settings()); } }, this.fields);
     this.element = el("details", { class: "another", id: "another" }, el("summary", {}, "Another run"), this.form);
+  }
+
+  /** Whoever was in it is there again when it opens. */
+  close(closed) {
+    if (closed) this.left = this.fields.contains(document.activeElement) ? document.activeElement : null;
+    this.fields.disabled = closed;
+    if (!closed) this.left?.focus();
   }
 
   settings() {
     const given = Object.fromEntries(new FormData(this.form));
     for (const name of ["nodes", "k", "chance", "seed"]) given[name] = Number(given[name]);
-    for (const name of ["channels", "beside"]) given[name] = given[name] || null;
+    for (const name of ["channels", "workload", "beside"]) given[name] = given[name] || null;
     return given;
   }
 }

@@ -37,6 +37,13 @@ function checkHead(head) {
   if (head.nodes > MOST_NODES) throw new TraceError(`this trace has ${head.nodes} nodes; this page shows ${MOST_NODES} at most`);
 }
 
+/** The structure is of these sites. */
+function checkStage({ edges, quorums }, nodes) {
+  for (const site of [...(edges || []), ...(quorums || [])].flat()) {
+    if (!(Number.isInteger(site) && site >= 0 && site < nodes)) throw new TraceError(`the stage of this trace has site ${site}; sites are 0 to ${nodes - 1}`);
+  }
+}
+
 function checkStep(step, index, nodes) {
   if (!step || typeof step.what !== "string") throw new TraceError(`step ${index} does not say what happened`);
   const site = step.site;
@@ -54,6 +61,7 @@ export class Run {
     this.names = Array.from({ length: head.nodes }, (_, i) => (head.sites && head.sites[i]) || String(i));
     this.files = [head.source, ...(head.files || [])].filter(Boolean);
     this.stage = { layout: "circle", edges: [], quorums: null, pointers: [], token: null, queue: null, ...head.stage };
+    checkStage(this.stage, this.nodes);
     this.replace(steps);
   }
 

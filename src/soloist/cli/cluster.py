@@ -233,8 +233,8 @@ def membership(found: Status) -> str:
         return f"epoch {found.epoch}, no lease: who ends without a word is waited for" if found.epoch else ""
     heard = sum(found.voters.values())
     spare = heard - (len(found.voters) // 2 + 1)
-    names = ", ".join(name if here else f"{name} (not heard)" for name, here in found.voters.items())
-    left = f"{spare} may still fail" if spare >= 0 else "too few are heard"
+    names = ", ".join(name if here else f"{name} (missing)" for name, here in found.voters.items())
+    left = f"{spare} may still fail" if spare >= 0 else "too few can vote"
     return f"epoch {found.epoch}, lease {found.lease:g} s, voters {names}: {left}"
 
 

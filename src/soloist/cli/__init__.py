@@ -81,6 +81,7 @@ MAY_STAND_ALONE = {"--example": "list", "--puzzle": "list"}
 """Options of `watch` whose value may be left out, and what is meant then."""
 STANDARD_ERROR = 2
 FULL = "cannot write the output: no space is left on the device"
+DEEP = "what was read is nested too deeply, or calls itself without end"
 
 
 def load(name: str) -> Any:
@@ -141,6 +142,8 @@ def explain(error: Exception) -> int | None:
             return complain(str(error), 1)
         case OSError(errno=number) if number == ENOSPC:
             return complain(FULL, 2)
+        case RecursionError():
+            return complain(DEEP, 2)
     return None
 
 
@@ -158,7 +161,10 @@ def completed(arguments: list[str]) -> list[str]:
 
 
 def complain(message: str, code: int) -> int:
-    print(f"soloist: {' '.join(message.split())}", file=sys.stderr)
+    """On one line, and without what a file or a peer may have put into it to play with the terminal."""
+    from soloist.core.errors import printable
+
+    print(f"soloist: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code
 
 

@@ -12,6 +12,7 @@ import typer
 from soloist.cli.arguments import Json
 from soloist.cli.help import Commands
 from soloist.cli.output import print_json
+from soloist.core.errors import printable
 from soloist.durations import duration
 from soloist.history import check as judge
 from soloist.history import text
@@ -76,5 +77,5 @@ def check(
         print_json(report.record())
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
-        print(text(report, max(width, 40)))
+        print("\n".join(map(printable, text(report, max(width, 40)).split("\n"))))
     raise typer.Exit(report.exit_code())

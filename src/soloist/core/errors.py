@@ -30,6 +30,11 @@ class PropertyViolated(SoloistError):
         self.property = property
 
 
+def printable(words: str) -> str:
+    """What others have said, or made us say, on one line and without tricks."""
+    return "".join(each if each.isprintable() else "?" for each in words)
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """An unknown name, with the nearest known ones."""
     import difflib  # takes a while, and is needed when somebody erred only

@@ -349,11 +349,6 @@ def detach(transport: Any) -> socket.socket:
     return sock
 
 
-def printable(words: str) -> str:
-    """What others have said, or made us say, on one line and without tricks."""
-    return "".join(each if each.isprintable() else "?" for each in words)
-
-
 def _tune(sock: Any) -> None:
     """Small messages leave at once, and a link that is dead is known to be within seconds."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

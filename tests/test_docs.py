@@ -121,5 +121,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_a_link_that_leads_nowhere_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("# At three, in the *morning*\n[1](#at-three-in-the-morning) [2](page.md#noon) [3](gone.md)")
+    page.write_text(
+        "# At three, in the *morning*\n[1](#at-three-in-the-morning) [2](page.md#noon) [3](gone.md)"
+    )
     assert list(astray(page)) == ["page.md#noon", "gone.md#"]

@@ -251,7 +251,9 @@ def test_what_was_read_plays_no_tricks_on_the_terminal(
     assert main(["history", "check", str(file)]) == 2
     assert "the times of process ?[31mred go back" in capsys.readouterr().err
     line = '{"time": 1, "process": "%s", "event": "acquire"}\n'
-    file.write_text(line % r"\u001b[31mred" + line % "b" + line.replace("acquire", "release") % r"\u001b[31mred")
+    file.write_text(
+        line % r"\u001b[31mred" + line % "b" + line.replace("acquire", "release") % r"\u001b[31mred"
+    )
     main(["history", "check", str(file)])
     assert "\x1b" not in capsys.readouterr().out
 

@@ -85,7 +85,7 @@ def _who(away: list[str], mute: Set[str]) -> str:
 
 
 def _count(left: int, voters: int, mute: Set[str]) -> str:
-    return f"{left} of {voters} voters {'can vote' if mute else 'are heard'}"
+    return f"{left} of {voters} voters can vote" if mute else f"{left} of {voters} voters are heard"
 
 
 def vote_left(name: str, voters: Mapping[str, bool]) -> str:

@@ -238,7 +238,7 @@ def test_what_is_nested_without_end_is_one_line(
         (tmp_path / name).write_text(f"x = {DEEP}")
     (tmp_path / "deep").write_text(DEEP)
     (tmp_path / "deeper.jsonl").write_text(
-        '{"time": 1, "process": "a", "event": "acquire", "x": %s}\n' % DEEP
+        f'{{"time": 1, "process": "a", "event": "acquire", "x": {DEEP}}}\n'
     )
     assert main(line.split()) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -204,7 +204,7 @@ def status(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Members, whether they are connected, and what this node has done.
+    """Show the members, whether they are connected, and what this node has done.
 
     A node is ready when it is a member, has its lease, and is not being
     stopped. One that is not may still be in order: restart it only if it is not
@@ -279,7 +279,7 @@ def holders(
     name: NodeName = None,
     json: Json = False,
 ) -> None:
-    """Who holds what, since when, with which note, and who waits: asked of all members.
+    """Ask all members who holds what, since when, with which note, and who waits.
 
     Examples:
 

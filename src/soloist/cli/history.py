@@ -19,7 +19,7 @@ from soloist.history import text
 from soloist.history.timeline import WIDTH
 
 history = Commands(
-    help="Check what a lock service did, whichever it is, by the lines that its users wrote down.",
+    help="Judge what any lock service did, by the lines that its users logged.",
 )
 
 

@@ -74,7 +74,11 @@ def program() -> TyperGroup:
 
 def options(
     version: bool = typer.Option(
-        False, "--version", callback=lambda wanted: show_version(wanted), is_eager=True, help="Show the version and exit."
+        False,
+        "--version",
+        callback=lambda wanted: show_version(wanted),
+        is_eager=True,
+        help="Show the version and exit.",
     ),
 ) -> None: ...
 

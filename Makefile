@@ -69,7 +69,7 @@ PIP_INSTALL = $(BIN)/python -m pip install -q --disable-pip-version-check -c con
 $(USABLE): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "make: no Python >= 3.11 found; set PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(PIP_INSTALL) -e '.[fast]'
+	$(PIP_INSTALL) -e '.[fast,watch]'
 	@touch $(USABLE)
 
 $(READY): $(USABLE)

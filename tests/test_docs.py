@@ -98,8 +98,30 @@ def test_python(page: Path) -> None:
         exec(compile(body, f"{page.name} example", "exec"), names)
 
 
+def places(page: Path) -> set[str]:
+    """What a link can lead to in a page: its headings, as GitHub names them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def astray(page: Path) -> Iterator[str]:
+    """The links of a page that lead to no file, or to no heading of it."""
+    for target, place in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page.read_text()):
+        if target.startswith("http"):
+            continue
+        file = page.parent / target if target else page
+        if not file.exists() or (place and file.suffix == ".md" and place not in places(file)):
+            yield f"{target}#{place}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-        if not target.startswith("http"):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    assert list(astray(page)) == []
+
+
+def test_a_link_that_leads_nowhere_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# At three, in the *morning*\n[1](#at-three-in-the-morning) [2](page.md#noon) [3](gone.md)"
+    )
+    assert list(astray(page)) == ["page.md#noon", "gone.md#"]

@@ -1,17 +1,24 @@
-"""What a program gets wrong when it simulates or checks is one line, and nothing is run."""
+"""What a program gets wrong when it simulates, checks, judges, watches or grades is one line, and nothing is run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from soloist.algorithms import find
-from soloist.check import Limits, check
+from soloist.algorithms import find, find_any, load, load_any
+from soloist.check import Limits, check, mistakes
 from soloist.core import UsageError
+from soloist.course.exercise import exercise
+from soloist.course.grade import grade
+from soloist.course.new import new
+from soloist.history import check as judge
+from soloist.lab import planned, read_sweep, run_sweep
 from soloist.sim import Experiment, Listed, Thinking, simulate
 from soloist.sim.links import Constant, Exponential, Lognormal, Network, Uniform
+from soloist.watch import of_report, of_script, of_simulation, read
 
 NAN, INF = float("nan"), float("inf")
 
@@ -68,6 +75,28 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a word for states": (lambda: checked(endless_states="x"), "endless_states must be a whole number"),
     "a fault that is none": (lambda: checked(flood=1), "unknown argument 'flood'"),
     "a number for an algorithm to find": (lambda: find(5), "unknown algorithm 5"),  # type: ignore[arg-type]
+    "a list for an algorithm to find": (lambda: find_any([]), r"unknown algorithm \[\]: it is named by a str"),  # type: ignore[arg-type]
+    "a number for an algorithm to load": (lambda: load(5), "unknown algorithm 5"),  # type: ignore[arg-type]
+    "nothing for any algorithm": (lambda: load_any(None), "unknown algorithm None"),  # type: ignore[arg-type]
+    "a name to look for mistakes in": (lambda: mistakes("central"), "must be of type Card, not 'central'"),  # type: ignore[arg-type]
+    "a number for a history": (lambda: judge(5), "a history must be a path, not 5"),  # type: ignore[arg-type]
+    "numbers for histories": (lambda: judge([5]), "a history must be a path, not 5"),  # type: ignore[list-item]
+    "a word for k": (lambda: judge("x", k="2"), "k must be a whole number, not '2'"),  # type: ignore[arg-type]
+    "a word for a bypass": (lambda: judge("x", bypass="2"), "bypass must be a whole number, not '2'"),  # type: ignore[arg-type]
+    "no number for a skew": (lambda: judge("x", skew=NAN), "skew must not be negative and must be finite"),
+    "no history there": (lambda: judge("no such"), "cannot read the history no such"),
+    "a number for a trace": (lambda: read(5), "a trace must be a path, not 5"),  # type: ignore[arg-type]
+    "no trace there": (lambda: read("no such"), "cannot read the trace no such"),
+    "a name to watch": (lambda: of_simulation("central"), "must be of type Experiment, not 'central'"),  # type: ignore[arg-type]
+    "a name for a report": (lambda: of_report("central", find("central")), "must be of type Report"),  # type: ignore[arg-type]
+    "a word for a script": (lambda: of_script("acquire 0"), "must be a list of commands, not 'acquire 0'"),
+    "a name to sweep": (lambda: run_sweep("plan.toml"), "must be of type Sweep, not 'plan.toml'"),  # type: ignore[arg-type]
+    "a name to plan": (lambda: planned("plan.toml"), "must be of type Sweep, not 'plan.toml'"),  # type: ignore[arg-type]
+    "a number for a plan": (lambda: read_sweep(5), "a plan must be a path, not 5"),  # type: ignore[arg-type]
+    "a number for a new one": (lambda: new(5, Path()), "a name must be of type str, not 5"),  # type: ignore[arg-type]
+    "a number for a folder": (lambda: new("my-lock", 5), "the folder must be a path, not 5"),  # type: ignore[arg-type]
+    "a number for a hand-in": (lambda: grade(5, exercise(1)), "a hand-in must be a path, not 5"),  # type: ignore[arg-type]
+    "a number for an exercise": (lambda: grade("x.py", 1), "the exercise must be of type Exercise, not 1"),  # type: ignore[arg-type]
 }  # fmt: skip
 
 
@@ -77,3 +106,11 @@ def test_what_makes_no_sense_is_refused_in_one_line(wrong: str) -> None:
     with pytest.raises(UsageError, match=why) as refused:
         use()
     assert "\n" not in str(refused.value)
+
+
+def test_a_path_is_as_good_as_its_text(tmp_path: Path) -> None:
+    """For a file of one's own, too."""
+    file, _ = new("my-lock", tmp_path)
+    assert load(file) is load(str(file))
+    (history := tmp_path / "history.jsonl").write_text('{"time": 1, "process": "a", "event": "acquire"}\n')
+    assert judge(history).holds == judge(str(history)).holds == judge([str(history)]).holds == 1

@@ -210,3 +210,54 @@ def test_a_letter_that_cannot_be_written_is_a_question_mark() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "?" in done.stdout
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "history check deep",
+        "history check deeper.jsonl",
+        "sweep deep.toml",
+        "status --config deep.toml",
+        "watch deep --text",
+        "watch deeper.jsonl --text",
+        "advise --trace deep",
+        "grade exercise1.py --checks checks",
+    ],
+)
+def test_what_is_nested_without_end_is_one_line(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "exercise1.py").touch()
+    for name in ("deep.toml", "checks/exercise1.toml"):
+        (tmp_path / name).write_text(f"x = {DEEP}")
+    (tmp_path / "deep").write_text(DEEP)
+    (tmp_path / "deeper.jsonl").write_text(
+        f'{{"time": 1, "process": "a", "event": "acquire", "x": {DEEP}}}\n'
+    )
+    assert main(line.split()) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_was_read_plays_no_tricks_on_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file := tmp_path / "history").write_text(HISTORY.replace('"a"', r'"\u001b[31mred"') * 2)
+    assert main(["history", "check", str(file)]) == 2
+    assert "the times of process ?[31mred go back" in capsys.readouterr().err
+    line = '{"time": 1, "process": "%s", "event": "acquire"}\n'
+    file.write_text(
+        line % r"\u001b[31mred" + line % "b" + line.replace("acquire", "release") % r"\u001b[31mred"
+    )
+    main(["history", "check", str(file)])
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_line_without_end_is_no_history(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["history", "check", "/dev/zero"]) == 2
+    assert "/dev/zero, line 1: longer than" in capsys.readouterr().err

@@ -72,10 +72,13 @@ def test_a_wrong_hand_in_is_told_what_is_wrong(wrong: Wrong) -> None:
     assert verdict.worst
     assert verdict.worst.property == wrong.property
     assert verdict.worst.said
-    assert verdict.worst.advice or wrong.property in (
-        "mistake",
-        "error",
-    )  # these say what to do, or which line fails
+    assert verdict.worst.advice or wrong.property == "mistake"  # which says what to do
+    if wrong.property in ("mistake", "error"):
+        assert re.search(r"\bline \d+\b|a message goes to", verdict.worst.said)
+    assert f"exercise-{wrong.exercise}" not in verdict.worst.said  # a name that students never gave
+    hints = exercise(wrong.exercise).hints
+    if wrong.property not in ("mistake", "error") and wrong.exercise != 2:
+        assert hints[wrong.property] in verdict.worst.advice, "what is particular to this exercise"
     if verdict.worst.steps:
         assert f"The shortest run that shows it, {verdict.worst.steps} step" in told(verdict)
 

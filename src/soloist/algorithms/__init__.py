@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 from soloist.algorithms import _own
 from soloist.algorithms._card import Card, Formula, Option, Size, choice, number
 from soloist.core import UsageError, unknown
+from soloist.core.checked import shown
 from soloist.own import is_own, without_ending
 
 
@@ -97,6 +100,7 @@ def find(name: str) -> Card:
 
     Names come from peers, traces and links, too: no file is loaded because somebody says so. `load` does that.
     """
+    name = _word(name)
     if name in VARIANTS:
         raise UsageError(f"{name} is for `simulate`, `compare` and `check`, not for locks")
     if name in RECOVERY:
@@ -110,25 +114,36 @@ def find(name: str) -> Card:
 
 def find_any(name: str) -> Card:
     """The card of any algorithm, those with recovery and the variants included."""
+    name = _word(name)
     for room in (CATALOGUE, RECOVERY, VARIANTS):
         if name in room:
             return room[name]
     return _others(name, taken())
 
 
-def load(text: str) -> Card:
+def load(text: str | Path) -> Card:
     """The card, for locks, of what a user names: an algorithm, or a file or module of their own, such as `my_lock.py`."""
+    text = _word(text)
     return _own.from_place(text, taken()) if is_own(text) else _named(text, find)
 
 
-def load_any(text: str) -> Card:
+def load_any(text: str | Path) -> Card:
     """The same of any algorithm."""
+    text = _word(text)
     return _own.from_place(text, taken()) if is_own(text) else _named(text, find_any)
 
 
 def taken() -> tuple[str, ...]:
     """The names that cards of others must not have."""
     return (*CATALOGUE, *RECOVERY, *VARIANTS)
+
+
+def _word(name: Any) -> str:
+    if not isinstance(name, str | Path):
+        raise UsageError(
+            f"unknown algorithm {shown(name)}: it is named by a str, or by a file such as my_lock.py"
+        )
+    return str(name)
 
 
 def _named(text: str, found: Callable[[str], Card]) -> Card:

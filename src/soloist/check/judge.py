@@ -138,7 +138,9 @@ class Judge:
         left = [name for name, how_far in self.report.properties.items() if how_far != PROVED]
         if left:
             names, why = " and ".join(left), self.report.how.get(left[-1], "")
-            self._give_up(f"{names} judged for these requests only; {why}. The rest is proved (--property)")
+            self._give_up(
+                f"{names} judged for these requests only; {why}. The rest is proved: --property NAME judges what you name"
+            )
 
     # Searches.
 
@@ -230,7 +232,7 @@ class Judge:
         report.how.update({name: how for name, how in finding.how.items() if name in report.properties})
         if optional and finding.cut and not finding.broken:
             at = finding.search.cut or finding.cut
-            said = f"where sites never stop asking the search was cut off at {at}"
+            said = f"where sites never stop asking the search was cut off at {at} (it has no end if numbers grow without end)"
             report.how.update({each.name: said for each in self.assignment.judged_endlessly})
         if finding.broken:
             report.verdict, report.property, report.reason = VIOLATED, finding.broken, finding.reason

@@ -8,8 +8,10 @@ is run once however often it occurs.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from traceback import extract_tb
 from typing import Any, NamedTuple
 
 import msgspec
@@ -208,11 +210,21 @@ class Library:
             after = self.process_number(process)
             mail = tuple((_site(to, process.n), self.message_number(m)) for _, j, m, _ in sends for to in j)
         except Exception as error:  # whatever a handler raises or leaves behind is a finding, not a crash
-            return Outcome(number, (), (), False, tuple(chooser.answers), in_words(error))
+            said = in_words(error) + _line(error, type(process))
+            return Outcome(number, (), (), False, tuple(chooser.answers), said)
         if event.name == "acquire":
             self.asking |= {type(message) for _, _, message, _ in sends}
         timers = tuple((name, delay is not None) for _, name, delay in out.timers)
         return Outcome(after, mail, timers, bool(out.entered), tuple(chooser.answers))
+
+
+def _line(error: Exception, kind: type) -> str:
+    """Where in the file of a user's own algorithm an error comes from; for ours the pages show which rule it is."""
+    if kind.__module__.startswith("soloist."):
+        return ""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    lines = [each.lineno for each in extract_tb(error.__traceback__) if each.filename == file]
+    return f" (line {lines[-1]})" if lines else ""
 
 
 class Chooser:

@@ -19,6 +19,7 @@ import msgspec
 from soloist.algorithms import Card
 from soloist.check.reading import Reading, is_set, text_of
 from soloist.core import Message, Process
+from soloist.core.checked import a
 
 MUTABLE = (list, set, dict, bytearray)
 OUTSIDE = frozenset(
@@ -57,7 +58,7 @@ class Mistake(msgspec.Struct, frozen=True):
 
 def mistakes(card: Card) -> list[Mistake]:
     """What is certainly wrong in the module of an algorithm, from its first line to its last."""
-    module = sys.modules[card.process.__module__]
+    module = sys.modules[a(Card, "what is looked at", card).process.__module__]
     tree = ast.parse("".join(getlines(module.__file__ or "")))
     reading = Reading(module, tree)
     found = {

@@ -15,7 +15,7 @@ COMMANDS = {
         "demo",
         "Start a real cluster on this machine, let it contend, and prove exclusion from outside.",
     ),
-    "algorithms": ("algorithms", "The catalogue, or the card of one algorithm."),
+    "algorithms": ("algorithms", "List the catalogue, or show the card of one algorithm."),
     "simulate": ("simulate", "Simulate one algorithm, and measure what an entry costs."),
     "compare": ("compare", "Compare algorithms in the same situations, with the same seeds."),
     "sweep": ("sweep", "Run each algorithm of a plan in each of its situations, with each of its seeds."),
@@ -31,11 +31,11 @@ COMMANDS = {
     ),
     "new": (
         "new",
-        "Write the file of a new algorithm, which works and has the places to fill marked, and its test.",
+        "Begin an algorithm of your own: a file that works, with the places to fill in marked, and its test.",
     ),
     "exercise": (
         "exercise",
-        "The exercises of the course; or one: its text, and the file to start from, which is written.",
+        "List the exercises of the course; or print the text of one, and write the file to start from.",
     ),
     "grade": (
         "grade",
@@ -47,7 +47,7 @@ COMMANDS = {
     ),
     "history": (
         "history",
-        "Check what a lock service did, whichever it is, by the lines that its users wrote down.",
+        "Judge what any lock service did, by the lines that its users logged.",
     ),
     "maelstrom": (
         "maelstrom",
@@ -55,25 +55,25 @@ COMMANDS = {
     ),
     "node": ("cluster", "Be a member of a cluster, until told to stop (SIGTERM, Ctrl-C)."),
     "run": ("cluster", "Run a command while holding a lock, as flock(1) does on one host."),
-    "status": ("cluster", "Members, whether they are connected, and what this node has done."),
+    "status": ("cluster", "Show the members, whether they are connected, and what this node has done."),
     "holders": (
         "cluster",
-        "Who holds what, since when, with which note, and who waits: asked of all members.",
+        "Ask all members who holds what, since when, with which note, and who waits.",
     ),
     "break": ("breaking", "Take a lock, or a semaphore, from whoever holds it: the next one is let in."),
     "members": (
         "members",
-        "Who is a member and who votes, as a node of the cluster sees it; or let another node vote.",
+        "Show who is a member and who votes, as a node of the cluster sees it; or change who votes.",
     ),
     "join": ("members", "Join a cluster that is there, and be a member of it until told to stop."),
     "leave": ("members", "Let the node that runs here leave its cluster for good, and end."),
     "init": ("members", "Let a stopped node forget its votes: where disks are lost or damaged."),
     "keys": (
         "keys",
-        "Make a test authority, and a certificate and key for each node or client; or a secret.",
+        "Make a certificate and a key for each node or client, and an authority for tests; or a secret.",
     ),
-    "doctor": ("doctor", "What is installed, what is missing for what, and whether nodes can run here."),
-    "bench": ("bench", "Our speed beside that of others, in one run, as ratios."),
+    "doctor": ("doctor", "Say what is installed, what is missing for what, and whether nodes can run here."),
+    "bench": ("bench", "Measure our speed beside that of others, in one run, as ratios."),
 }
 """Each command: the module that it is a function of, and the first sentence of its help, so that a list of commands loads
 none of them."""
@@ -81,6 +81,7 @@ MAY_STAND_ALONE = {"--example": "list", "--puzzle": "list"}
 """Options of `watch` whose value may be left out, and what is meant then."""
 STANDARD_ERROR = 2
 FULL = "cannot write the output: no space is left on the device"
+DEEP = "what was read is nested too deeply, or calls itself without end"
 
 
 def load(name: str) -> Any:
@@ -141,6 +142,8 @@ def explain(error: Exception) -> int | None:
             return complain(str(error), 1)
         case OSError(errno=number) if number == ENOSPC:
             return complain(FULL, 2)
+        case RecursionError():
+            return complain(DEEP, 2)
     return None
 
 
@@ -158,7 +161,10 @@ def completed(arguments: list[str]) -> list[str]:
 
 
 def complain(message: str, code: int) -> int:
-    print(f"soloist: {' '.join(message.split())}", file=sys.stderr)
+    """On one line, and without what a file or a peer may have put into it to play with the terminal."""
+    from soloist.core.errors import printable
+
+    print(f"soloist: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code
 
 

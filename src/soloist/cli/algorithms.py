@@ -21,7 +21,7 @@ def algorithms(
     ] = None,
     json: Json = False,
 ) -> None:
-    """The catalogue, or the card of one algorithm.
+    """List the catalogue, or show the card of one algorithm.
 
     Examples:
 

@@ -32,7 +32,7 @@ from soloist.cli.bench_page import page
 from soloist.cli.help import Commands
 from soloist.cli.output import print_json, print_table, print_text, progress_bar
 
-bench = Commands(help="Our speed beside that of others, in one run, as ratios.")
+bench = Commands(help="Measure our speed beside that of others, in one run, as ratios.")
 for command in (recovery, nemesis, leases, clients, page):
     bench.command()(command)
 

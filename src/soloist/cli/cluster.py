@@ -204,7 +204,7 @@ def status(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Members, whether they are connected, and what this node has done.
+    """Show the members, whether they are connected, and what this node has done.
 
     A node is ready when it is a member, has its lease, and is not being
     stopped. One that is not may still be in order: restart it only if it is not
@@ -233,8 +233,8 @@ def membership(found: Status) -> str:
         return f"epoch {found.epoch}, no lease: who ends without a word is waited for" if found.epoch else ""
     heard = sum(found.voters.values())
     spare = heard - (len(found.voters) // 2 + 1)
-    names = ", ".join(name if here else f"{name} (not heard)" for name, here in found.voters.items())
-    left = f"{spare} may still fail" if spare >= 0 else "too few are heard"
+    names = ", ".join(name if here else f"{name} (missing)" for name, here in found.voters.items())
+    left = f"{spare} may still fail" if spare >= 0 else "too few can vote"
     return f"epoch {found.epoch}, lease {found.lease:g} s, voters {names}: {left}"
 
 
@@ -279,7 +279,7 @@ def holders(
     name: NodeName = None,
     json: Json = False,
 ) -> None:
-    """Who holds what, since when, with which note, and who waits: asked of all members.
+    """Ask all members who holds what, since when, with which note, and who waits.
 
     Examples:
 

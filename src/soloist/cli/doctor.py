@@ -19,7 +19,7 @@ WIDTH = 80
 
 
 def doctor(config: ConfigFile = None, name: NodeName = None, json: Json = False) -> None:
-    """What is installed, what is missing for what, and whether nodes can run here.
+    """Say what is installed, what is missing for what, and whether nodes can run here.
 
     Looks at packages and programs, at clocks, file limits, the loopback network and pidfds, and, where there is a
     cluster's file, at the ports, keys, disks and neighbours of its nodes. It starts nothing and changes nothing.

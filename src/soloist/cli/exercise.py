@@ -16,7 +16,7 @@ def exercise(
     number: Annotated[int | None, typer.Argument(metavar="[NUMBER]", help="Which one.")] = None,
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to.")] = Path(),
 ) -> None:
-    """The exercises of the course; or one: its text, and the file to start from, which is written.
+    """List the exercises of the course; or print the text of one, and write the file to start from.
 
     Examples:
 

@@ -48,7 +48,9 @@ def grade(
     memory: Annotated[
         int, typer.Option("--memory", metavar="MIB", help="So much memory for a hand-in.")
     ] = 1024,
-    jobs: arg.Jobs = 1,
+    jobs: Annotated[
+        int, typer.Option("--jobs", metavar="J", help="Hand-ins judged at a time; 0: one per core.")
+    ] = 1,
     json: arg.Json = False,
 ) -> None:
     """Judge a hand-in of the course, in a process of its own; or a folder of them, as a table (CSV).

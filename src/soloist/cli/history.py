@@ -12,13 +12,14 @@ import typer
 from soloist.cli.arguments import Json
 from soloist.cli.help import Commands
 from soloist.cli.output import print_json
+from soloist.core.errors import printable
 from soloist.durations import duration
 from soloist.history import check as judge
 from soloist.history import text
 from soloist.history.timeline import WIDTH
 
 history = Commands(
-    help="Check what a lock service did, whichever it is, by the lines that its users wrote down.",
+    help="Judge what any lock service did, by the lines that its users logged.",
 )
 
 
@@ -76,5 +77,5 @@ def check(
         print_json(report.record())
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
-        print(text(report, max(width, 40)))
+        print("\n".join(map(printable, text(report, max(width, 40)).split("\n"))))
     raise typer.Exit(report.exit_code())

@@ -31,7 +31,7 @@ def keys(
     ] = key_files.DAYS,
     json: Json = False,
 ) -> None:
-    """Make a test authority, and a certificate and key for each node or client; or a secret.
+    """Make a certificate and a key for each node or client, and an authority for tests; or a secret.
 
     An authority that is in DIR already is used again, so nodes can be added.
     In the cluster's file:

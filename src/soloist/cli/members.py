@@ -34,7 +34,7 @@ def members(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Who is a member and who votes, as a node of the cluster sees it; or let another node vote.
+    """Show who is a member and who votes, as a node of the cluster sees it; or change who votes.
 
     Voters change one at a time. When this returns, a majority of the new
     voters knows of it: only then switch off one that was removed.

@@ -15,7 +15,7 @@ def new(
     name: Annotated[str, typer.Argument(help="Small letters and hyphens, such as my-lock.")],
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to.")] = Path(),
 ) -> None:
-    """Write the file of a new algorithm, which works and has the places to fill marked, and its test.
+    """Begin an algorithm of your own: a file that works, with the places to fill in marked, and its test.
 
     Examples:
 

@@ -12,7 +12,7 @@ from soloist import __version__
 from soloist.cli import COMMANDS, load
 from soloist.cli.help import Command, Commands, Group, write_commands
 
-ABOUT = """Distributed mutual exclusion: run, compare, prove, watch and hold.
+ABOUT = """Distributed locks without a lock server, and a laboratory for the algorithms behind them.
 
 Examples:
 
@@ -74,7 +74,11 @@ def program() -> TyperGroup:
 
 def options(
     version: bool = typer.Option(
-        False, "--version", callback=lambda wanted: show_version(wanted), is_eager=True, help="Show it."
+        False,
+        "--version",
+        callback=lambda wanted: show_version(wanted),
+        is_eager=True,
+        help="Show the version and exit.",
     ),
 ) -> None: ...
 

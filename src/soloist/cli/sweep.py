@@ -53,7 +53,7 @@ def sweep(
     fresh: arg.Fresh = False,
     plot: Annotated[
         list[str] | None,
-        typer.Option("--plot", metavar="WHAT", help="Draw a picture into --out; see below. May be repeated."),
+        typer.Option("--plot", metavar="WHAT", help="Draw a picture into --out; see above. May be repeated."),
     ] = None,
     show: Annotated[bool, typer.Option("--show", help="Open the plots in windows, too.")] = False,
     json: arg.Json = False,

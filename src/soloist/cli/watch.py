@@ -64,7 +64,7 @@ def watch(
     latency: Annotated[
         str | None,
         typer.Option(
-            "--latency", metavar="Tt", help="Time in transit, as of `simulate`. (default: exponential:1)"
+            "--latency", metavar="Tt", help="Time in transit, as for `simulate`. (default: exponential:1)"
         ),
     ] = None,
     channels: arg.Channels = None,

@@ -1,13 +1,16 @@
-"""Numbers as programs hand them in, looked at where they come in."""
+"""Numbers, and whatever else programs hand in, looked at where it comes in."""
 
 from __future__ import annotations
 
 import math
 import operator
 from collections.abc import Iterable
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from soloist.core.errors import UsageError
+
+T = TypeVar("T")
 
 
 def whole(what: str, number: Any) -> int:
@@ -39,6 +42,20 @@ def several(what: str, names: Any) -> frozenset[str]:
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise UsageError(f"{what} must be several names, not {shown(names)}")
     return frozenset(names)
+
+
+def a_path(what: str, place: Any) -> Path:
+    """A place in the file system: a path, or the text of one."""
+    if not isinstance(place, str | Path):
+        raise UsageError(f"{what} must be a path, not {shown(place)}")
+    return Path(place)
+
+
+def a(kind: type[T], what: str, value: Any) -> T:
+    """An object of a class, such as another function gives it."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{what} must be of type {kind.__name__}, not {shown(value)}")
+    return value
 
 
 def shown(what: object) -> str:

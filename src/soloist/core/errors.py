@@ -40,6 +40,11 @@ def in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {said}"
 
 
+def printable(words: str) -> str:
+    """What others have said, or made us say, on one line and without tricks."""
+    return "".join(each if each.isprintable() else "?" for each in words)
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """An unknown name, with the nearest known ones."""
     import difflib  # takes a while, and is needed when somebody erred only

@@ -35,6 +35,8 @@ class Document:
             self.data: dict[str, Any] = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise UsageError(f"{path}{_place_first(str(error))}") from None
+        except RecursionError:
+            raise UsageError(f"{path}: it is nested too deeply") from None
 
     @classmethod
     def read(cls, path: Path) -> Document:

@@ -16,6 +16,7 @@ import msgspec
 
 from soloist.children import deaf
 from soloist.core import SoloistError, UsageError
+from soloist.core.checked import a, a_path
 from soloist.course.child import READY
 from soloist.course.exercise import Exercise
 from soloist.course.judging import Brief
@@ -47,7 +48,7 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 def grade(
-    path: Path,
+    path: Path | str,
     exercise: Exercise,
     settings: Settings | None = None,
     *,
@@ -55,6 +56,7 @@ def grade(
     stopped: Callable[[], bool] = lambda: False,
 ) -> Verdict:
     """What is to be said of a file. It is foreign code by its nature, so that it does not matter who may write it."""
+    path, exercise = a_path("a hand-in", path), a(Exercise, "the exercise", exercise)
     name = name or path.name
     try:
         with path.open("rb") as file:

@@ -193,7 +193,8 @@ class Judging:
                 )
             )
         except PropertyViolated as error:
-            return self._failed(error.property, f"in a simulation of {each.nodes} sites {error}")
+            said = str(error).removeprefix(f"{name}: ")
+            return self._failed(error.property, f"in a simulation of {each.nodes} sites, {said}")
         return self._cost(result, each) if isinstance(each, Messages) else self._fairness(result, each.bypass)
 
     def _cost(self, result: Result, each: Messages) -> Judged:

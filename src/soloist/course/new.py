@@ -8,11 +8,13 @@ from pathlib import Path
 from soloist.algorithms import taken
 from soloist.algorithms._own import NAME
 from soloist.core import UsageError
+from soloist.core.checked import a, a_path
 
 
-def new(name: str, folder: Path) -> list[Path]:
+def new(name: str, folder: Path | str) -> list[Path]:
     """Write both files; nothing that is there is changed."""
-    if not NAME.fullmatch(name) or name[0].isdigit():
+    folder = a_path("the folder", folder)
+    if not NAME.fullmatch(a(str, "a name", name)) or name[0].isdigit():
         raise UsageError(f"a name has small letters, digits and hyphens, such as my-lock, not {name!r}")
     if name in taken():
         raise UsageError(f"the name {name} is taken, `soloist algorithms` lists all; choose another")

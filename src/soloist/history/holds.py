@@ -10,12 +10,16 @@ import sys
 from collections.abc import Iterable
 from math import inf
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
 from soloist.core import UsageError
 from soloist.history.events import BadLine, Event, Format
 from soloist.history.formats import Recordings, recognise
+
+LONGEST = 1 << 24
+"""Bytes of a line."""
 
 
 class Hold(msgspec.Struct, gc=False):
@@ -94,9 +98,11 @@ class Books:
                 raise UsageError(f"cannot read the history {path}: {error.strerror}") from None
         self._close()
 
-    def _read(self, lines: Iterable[bytes], name: str) -> None:
+    def _read(self, file: BinaryIO, name: str) -> None:
         format_: Format | None = None
-        for where, line in enumerate(lines, 1):
+        for where, line in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), 1):
+            if len(line) > LONGEST:
+                raise UsageError(f"{name}, line {where}: longer than {LONGEST} bytes, so this is no history")
             if not line.strip():
                 continue
             self.lines += 1
@@ -109,6 +115,8 @@ class Books:
                     self.notes.append(f"The last line of {name} was cut off.")
                     break
                 raise UsageError(f"{name}, line {where}: {error}") from None
+            except RecursionError:
+                raise UsageError(f"{name}, line {where}: it is nested too deeply") from None
         if format_ is None:
             raise UsageError(f"{name} is empty: there is no history to check")
         if isinstance(format_, Recordings):

@@ -9,8 +9,11 @@ from typing import Any
 import msgspec
 
 from soloist.core import UsageError
+from soloist.core.checked import a_path, real, whole
 from soloist.history.holds import Books, Hold
 from soloist.history.judges import Finding, Verdict, exclusion, fairness, fence
+
+Place = str | Path
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -57,15 +60,17 @@ def _hold(hold: Hold) -> dict[str, Any]:
 
 
 def check(
-    paths: Sequence[Path], *, k: int | None = None, skew: float = 0.0, bypass: int | None = None
+    paths: Place | Sequence[Place], *, k: int | None = None, skew: float = 0.0, bypass: int | None = None
 ) -> Report:
     """Judge the history that these files are, together: one for each process will do, if their clocks agree within `skew`."""
-    if k is not None and k < 1:
+    if k is not None and whole("k", k) < 1:
         raise UsageError(f"k must be at least 1, not {k}")
-    if bypass is not None and bypass < 0:
+    if bypass is not None and whole("bypass", bypass) < 0:
         raise UsageError(f"bypass must not be negative, but is {bypass}")
+    skew = real("skew", skew)
     books = Books()
-    books.read(paths)
+    several = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
+    books.read([a_path("a history", each) for each in several])
     found = list(books.books.values())
     for book in found:
         book.k = k or book.k

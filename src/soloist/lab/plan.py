@@ -23,6 +23,7 @@ import msgspec
 from soloist.algorithms import load_any
 from soloist.algorithms.printed import find_printed
 from soloist.core import UsageError
+from soloist.core.checked import a_path
 from soloist.core.toml import Document, Keys
 from soloist.lab.sweep import Contender, PlanError, Seeds, Sweep
 
@@ -52,7 +53,7 @@ class _Seeds(msgspec.Struct, forbid_unknown_fields=True):
 
 def read_sweep(path: Path | str) -> Sweep:
     """Read a plan and check all of it, each run included."""
-    document = Document.read(Path(path))
+    document = Document.read(a_path("a plan", path))
     try:
         sweep = _sweep(document)
         sweep.cells()

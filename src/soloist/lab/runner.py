@@ -13,6 +13,7 @@ import msgspec
 
 from soloist import __version__
 from soloist.core import SoloistError
+from soloist.core.checked import a
 from soloist.lab.executors import cancel, check, opened
 from soloist.lab.journal import Journal
 from soloist.lab.sweep import Sweep, key_of
@@ -52,7 +53,7 @@ def run_sweep(
     this process itself). `command` is noted in the table as its origin.
     """
     check(executor, jobs)
-    cells = sweep.cells()
+    cells = a(Sweep, "what is run", sweep).cells()
     keys = [cell.digest() for cell in cells]
     journal = Journal(Path(out), sweep.name, keys, fresh) if out is not None else None
     rows = _kept(run_cell, _row, cells, keys, journal, executor, jobs, progress)
@@ -86,6 +87,7 @@ def run_each(
 
 def planned(sweep: Sweep) -> Table:
     """The table without its figures: to try out beforehand what will be asked of it."""
+    a(Sweep, "what is planned", sweep)
     return Table(Provenance.of(sweep), tuple(situation(cell) for cell in sweep.cells()))
 
 

@@ -14,6 +14,7 @@ from soloist.algorithms import Card, Size
 from soloist.check import Report
 from soloist.core import PropertyViolated, Site, SoloistError, UsageError
 from soloist.core import trace as core
+from soloist.core.checked import a, shown
 from soloist.sim.experiment import Experiment, anew, run
 from soloist.sim.script import Script
 from soloist.sim.system import Flight, System
@@ -70,6 +71,8 @@ class RecordedScript(Script):
 
 def of_script(commands: Iterable[str], card: Card | None = None, **about: Any) -> Trace:
     """A run that was written by hand, or by the checker."""
+    if isinstance(commands, str | bytes) or not isinstance(commands, Iterable):
+        raise UsageError(f"a script must be a list of commands, not {shown(commands)}")
     return _played(RecordedScript(card), commands, about)
 
 
@@ -109,7 +112,7 @@ def commands_of(text: str) -> list[str]:
 
 def of_report(report: Report, card: Card, printed: bool = False) -> Trace:
     """The run that a check shows."""
-    if not report.trace:
+    if not a(Report, "what is shown", report).trace:
         raise UsageError(f"the check of {report.algorithm} has no run to show: nothing is wrong with it")
     notes = [] if report.loop is None else [f"From step {report.loop + 1} of the run on it repeats itself."]
     origin = "counterexample"
@@ -121,6 +124,7 @@ def of_report(report: Report, card: Card, printed: bool = False) -> Trace:
 
 def of_simulation(experiment: Experiment, most: int = MOST_STEPS) -> Trace:
     """One run of the simulator, with the first seed. If it breaks a promise, the trace ends there and says so."""
+    a(Experiment, "what is run", experiment)
     recorder, finding, notes = Bounded(most), None, []
     try:
         run(experiment, experiment.seed, recorder)

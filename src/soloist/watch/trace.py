@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from soloist.core import UsageError
+from soloist.core.checked import a_path
 
 VERSION = 2
 MOST_BYTES = 300_000_000
@@ -223,8 +224,9 @@ class Trace(msgspec.Struct, frozen=True):
         return f'<div style="max-width:100%;overflow-x:auto">{self._repr_svg_()}</div>'
 
 
-def read(path: Path) -> Trace:
+def read(path: str | Path) -> Trace:
     """A trace file of this version. Whatever is wrong with it is said in one line."""
+    path = a_path("a trace", path)
     return parse(text_of(path).splitlines(), str(path))
 
 

@@ -118,6 +118,22 @@ def test_an_expired_certificate_is_refused(
     assert all("certificate has expired" in line for line in lines), lines
 
 
+def test_who_dials_with_an_expired_certificate_learns_where_to_look(
+    authority: Authority, peers: dict[str, str]
+) -> None:
+    """The others are there, and it hears nothing from them: "no answer yet" would lead astray."""
+
+    async def main() -> None:
+        old = authority.certificate("a", "old", expired=True)
+        async with (
+            Node("b", peers, tls=authority.certificate("b")),
+            Node("a", peers, tls=old) as a,
+        ):
+            await eventually(lambda: "hung up without a word" in a.transport.failures().get("b", ""))
+
+    run(main())
+
+
 def test_a_node_without_tls_is_refused(authority: Authority, peers: dict[str, str]) -> None:
     lines = never_meets(peers, authority, "a", None)
     assert all("closed the connection to a stranger" in line for line in lines), lines

@@ -290,6 +290,7 @@ def test_a_voter_that_has_lost_its_disk_is_replaced(tmp_path: Path) -> None:
                 async with node("c", "new disk") as c:
                     await c.lock("x").acquire_or_raise(None)
                     await eventually(lambda: voters(a) == {"a": True, "b": True, "c": False}, "c has no vote")
+                    assert "then `--add-voter c`" in c.trouble()
                     with pytest.raises(UsageError, match="first `soloist members --remove-voter c`"):
                         await change_voters(a.beginning, "add", "c")
                     await change_voters(a.beginning, "remove", "c")

@@ -174,10 +174,36 @@ def test_a_voter_that_is_stopped_is_named_though_it_is_connected() -> None:
     hearing, lease = Hearing("a"), Lease(10)
     for peer in "bc":
         hearing.meet(peer, peer * 32)
-    hearing.heard("b", ["a"], 95.0)
-    hearing.heard("c", ["a"], 50.0)
+    hearing.heard("b", ["a"], 95.0, "b#1")
+    hearing.heard("c", ["a"], 50.0, "c#1")
     view = View(epoch=1, voters=("a#1", "b#1", "c#1"), members=(), lease=lease)
     absence = Absence(hearing)
     assert absence.too_few(view, since=80.0, now=100.0) == ""
     assert absence.too_few(view, since=80.0, now=105.5).endswith("not heard: b, c")
     assert absence.too_few(view, since=100.0, now=105.5) == ""  # not for a whole lease yet
+
+
+def test_a_voter_that_is_heard_and_cannot_vote_is_named() -> None:
+    """Its disk is full, say: whoever looks at another node must not read that all is well."""
+    hearing = Hearing("a")
+    for peer in "bc":
+        hearing.meet(peer, peer * 32)
+    view = View(epoch=1, voters=("a#1", "b#1", "c#1"), members=(), lease=Lease(10))
+    absence = Absence(hearing)
+    for now in (95.0, 100.0):
+        hearing.heard("b", ["a"], now, "b#1")
+        hearing.heard("c", ["a"], now)
+        absence.look(view, now)
+    assert absence.mute == {"c"}
+    without = "heard, but without a vote: c; `soloist status` there says why"
+    assert absence.words.startswith(f"{without}; 2 of 3 voters can vote, 0 more may fail")
+    assert absence.too_few(view, since=80.0, now=100.0) == ""
+    hearing.heard("c", ["a"], 108.0)
+    absence.look(view, 108.0)
+    absence.look(view, 110.0)
+    assert absence.words.startswith(f"not heard: b; {without}; 1 of 3 voters can vote, 2 are needed")
+    assert absence.too_few(view, since=80.0, now=112.0).endswith(f"not heard: b; {without}")
+    hearing.heard("b", ["a"], 113.0, "b#1")
+    hearing.heard("c", ["a"], 113.0, "c#1")
+    absence.look(view, 113.0)
+    assert (absence.words, absence.mute) == ("", frozenset())

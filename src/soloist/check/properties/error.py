@@ -10,6 +10,7 @@ from soloist.check.properties._property import Property
 
 ADVICE = {
     "was let in while": "Call `self.enter()` only where `self.phase is WAITING`: an answer may come late, or twice.",
+    "but the sites are 0 to": "Sites are numbered from 0 to `self.n - 1`; `self.others` has all but this one.",
     "immutable type": "A message that was received cannot be changed: make a new one.",
     "does not know": "A message came that has no handler: add a method with `@on(…)` above it.",
     "has no attribute": "Name the field in the class, as `name: type`, and give it in `start`.",

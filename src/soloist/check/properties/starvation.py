@@ -74,12 +74,8 @@ class Starvation(Property):
 
 
 def told(walk: Walk, site: Site) -> str:
-    return "; ".join(
-        [
-            f"site {site} waits for ever while the cycle is repeated, though every message arrives",
-            *why_waiting(walk),
-        ]
-    )
+    first = f"site {site} waits for ever while the cycle is repeated, though every message arrives"
+    return "; ".join([first, *(each for each in why_waiting(walk) if each != f"site {site} waits")])
 
 
 # Fair cycles.

@@ -14,6 +14,8 @@ def test_nothing_is_wrong_at_first_sight() -> None:
 
 
 def test_every_order_of_events_keeps_what_the_card_promises() -> None:
+    # If your numbers grow without end, as clocks do, starvation cannot be proved, and the verdict is "incomplete": then name
+    # what can be, with properties=("exclusion", "deadlock").
     report = check(load(FILE), nodes=3, rounds=1)
     assert report.verdict == "holds", report.reason
 

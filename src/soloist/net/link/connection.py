@@ -35,6 +35,7 @@ IDLE_SECONDS, PROBE_SECONDS, PROBES = 3, 2, 3
 default after two hours."""
 MOST_WORDS = 500
 """Characters that a peer may use to say why it refuses us."""
+HUNG_UP = "it hung up without a word, and its log says why"
 READ_AT_ONCE = True
 """Whether what arrives as one whole frame is read here, as `Frames.feed` and `Session.accept` would read it."""
 MALFORMED = (ProtocolError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -155,6 +156,10 @@ class Connection(asyncio.BufferedProtocol):
             self.owner.warn(f"{self._who()} broke off in the middle of a frame")
         if self.timeout:
             self.timeout.cancel()
+        if (
+            self.dialled and not self.theirs
+        ):  # as who does not believe our certificate, which it sees when TLS is up for us
+            self.dialled.failure = HUNG_UP
         self.open = False
         self.decided.set()
         self.owner.closed(self)
@@ -347,11 +352,6 @@ def detach(transport: Any) -> socket.socket:
     sock = socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno()))
     transport.abort()
     return sock
-
-
-def printable(words: str) -> str:
-    """What others have said, or made us say, on one line and without tricks."""
-    return "".join(each if each.isprintable() else "?" for each in words)
 
 
 def _tune(sock: Any) -> None:

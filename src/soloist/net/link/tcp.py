@@ -20,9 +20,10 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from soloist.core import ProtocolError, UsageError
+from soloist.core.errors import printable
 from soloist.net.link import shortcut as shortcuts
 from soloist.net.link.ciphered import Ciphered
-from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection, printable
+from soloist.net.link.connection import HANDSHAKE_SECONDS, Connection
 from soloist.net.link.handshake import Hello, Identity, Who, agreed
 from soloist.net.link.peer import Peer, in_words, nowhere
 from soloist.net.link.porch import Porch, Visitor

@@ -232,13 +232,22 @@ class Membership(Succession):
         """And what keeps this node from voting: others may have to wait for that some day."""
         joining = self.joining and not self.open
         why = self.roster.why(self.troubles) if joining else super().why()
-        voter = self.council.voter
-        stopped = self.council.votes.bad or (voter.stopped if voter else "")
+        stopped = self._stopped()
         silent = f"it does not vote: {stopped}" if stopped and not self.failure else ""
         return "; ".join(filter(None, [why, silent, self.council.absence.words]))
 
+    def _stopped(self) -> str:
+        """Why this node cannot vote, though it should, or nothing."""
+        me, voter = self.who.node, self.council.voter
+        why = self.council.votes.bad or (voter.stopped if voter else "")
+        if why or self.roster.voters(self.who, set()).get(me, True):
+            return why
+        return f"the members know another vote file of it; `soloist members --remove-voter {me}`, then `--add-voter {me}`"
+
     def voters(self) -> dict[str, bool]:
-        return self.roster.voters(self.who, self.council.pulse.peers())
+        mute = {*self.council.absence.mute, *([self.who.node] if self._stopped() else [])}
+        found = self.roster.voters(self.who, self.council.pulse.peers())
+        return {name: votes and name not in mute for name, votes in found.items()}
 
     def lease_left(self) -> float | None:
         return self.council.gate.left()

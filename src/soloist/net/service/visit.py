@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from soloist.core import ProtocolError, UsageError
-from soloist.net.link.connection import printable
+from soloist.core.errors import printable
 from soloist.net.link.wire import Frames, encode, frame, length_of
 from soloist.net.service.dialogue import (
     MOST_LIVE,

@@ -32,6 +32,9 @@ LOCKS = ["lamport", "helary-plouzeau-raynal", "naimi-trehel"]
     ("line", "names"),
     [
         ("algorithms", list(CATALOGUE)),
+        ("algorithms naimi-trehel", ["token-based", "ICDCS", "Token_present"]),
+        ("check naimi-trehel --nodes 2 --rounds 1", ["unbounded", "Request, Token"]),
+        ("simulate makki --k 2 --nodes 3 --entries 20", ["Master", "2N/q+K"]),
         ("compare --nodes 5 --entries 60", COMPARED),
         ("compare --nodes 5 --saturate --entries 60 --replications 3", COMPARED),
         ("advise --nodes 5 --entries 30 --seeds 2 --jobs 1", LOCKS),

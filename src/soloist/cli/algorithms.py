@@ -12,7 +12,7 @@ import typer
 from soloist.algorithms import CATALOGUE, Card, load_any
 from soloist.cli.arguments import Json
 from soloist.cli.catalogue import print_catalogue, read, record, records
-from soloist.cli.output import print_json
+from soloist.cli.output import print_facts, print_json
 
 
 def algorithms(
@@ -44,8 +44,8 @@ def print_card(card: Card) -> None:
     facts = record(card)
     options = facts.pop("options")
     for name, value in facts.items():
-        print(f"{name.replace('_', ' '):<11} {value}")
+        print_facts(f"{name.replace('_', ' '):<15}  {value}")
     for name, text in options.items():
-        print(f"{'option':<11} {name}: {text}")
+        print_facts(f"{'option':<15}  {name}: {text}")
     story = inspect.getdoc(sys.modules[card.process.__module__])
-    print("\n" + textwrap.indent(story or "", "  "))
+    print_facts("\n" + textwrap.indent(story or "", "  "))

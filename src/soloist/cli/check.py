@@ -23,7 +23,7 @@ from soloist.cli.arguments import algorithm_options
 from soloist.cli.check_carry import run_carry
 from soloist.cli.check_faults import checked_faults
 from soloist.cli.check_views import run_views
-from soloist.cli.output import print_json, write_text
+from soloist.cli.output import print_facts, print_json, write_text
 from soloist.core import UsageError, unknown
 from soloist.own import is_own
 
@@ -218,7 +218,7 @@ def check(
         )
     if trace:
         write_script(trace, report)
-    print_json(report.record()) if json else print(told(name, report))
+    print_json(report.record()) if json else print_facts(told(name, report))
     if html or (watch_run and not json):
         show_run(report, card, printed, watch_run and not json, html)
     raise typer.Exit(report.exit_code())

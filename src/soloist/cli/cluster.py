@@ -15,7 +15,7 @@ import typer
 
 from soloist.cli import probe
 from soloist.cli.arguments import Json
-from soloist.cli.output import print_json, print_table
+from soloist.cli.output import print_facts, print_json, print_table
 from soloist.core import UsageError
 from soloist.durations import duration
 from soloist.net.arguments import OnHolderLoss, check_loss
@@ -255,7 +255,7 @@ def print_status(found: Status) -> None:
     print(f"cluster {found.cluster}\n")
     for fact, text in facts.items():
         if text:
-            print(f"  {fact:<12} {text}")
+            print_facts(f"  {fact:<12} {text}")
     print()
     print_table(
         "Members",

@@ -68,6 +68,25 @@ def print_text(text: str, first: str = "", other: str = "") -> None:
         print(first + text)
 
 
+def print_facts(text: str) -> None:
+    """Lines such as a name and what is to be said of it: on a terminal too narrow for them, broken between words."""
+    if sys.stdout.isatty():
+        width = max(shutil.get_terminal_size().columns, 40)
+        text = "\n".join(_broken(line, width) for line in text.split("\n"))
+    print(text)
+
+
+def _broken(line: str, width: int) -> str:
+    """What goes on in the next line stands below what was said, not below its name."""
+    if len(line) <= width:
+        return line
+    named = re.match(r"\s*\S.*?\s{2,}", line)
+    place = named.end() if named and named.end() <= width // 2 else len(line) - len(line.lstrip())
+    return textwrap.fill(
+        line, width, subsequent_indent=" " * place, break_long_words=False, break_on_hyphens=False
+    )
+
+
 STANDARD_OUTPUT = (Path("-"), Path("/dev/stdout"))
 """To open the second one anew would cut off what a redirected file holds already."""
 

@@ -12,7 +12,15 @@ from soloist.algorithms import load_any
 from soloist.algorithms.printed import find_printed
 from soloist.cli import arguments as arg
 from soloist.cli.arguments import algorithm_options
-from soloist.cli.output import STANDARD_OUTPUT, number, print_json, print_text, progress_bar, write_text
+from soloist.cli.output import (
+    STANDARD_OUTPUT,
+    number,
+    print_facts,
+    print_json,
+    print_text,
+    progress_bar,
+    write_text,
+)
 from soloist.cli.situations import network, workload
 from soloist.core import UsageError
 from soloist.core.trace import Recorder
@@ -120,7 +128,7 @@ def print_result(result: Result) -> None:
     options = "".join(f", {key}={value}" for key, value in r.options.items())
     k = f", K={r.k}" if r.k > 1 else ""
     seeds = f"seed {r.seed}" if r.replications == 1 else f"seeds {r.seed}..{r.seed + r.replications - 1}"
-    print(
+    print_facts(
         f"{r.algorithm}, N={r.nodes}{k}{options}: {r.entries} entries after {r.warmup} of warm-up, {seeds}\n"
     )
     kinds = " + ".join(f"{number(count)} {kind}" for kind, count in r.by_kind.items())
@@ -138,7 +146,7 @@ def print_result(result: Result) -> None:
     if r.faults:
         facts["faults"] = ", ".join(f"{count} {kind}" for kind, count in r.faults.items())
     for name, text in facts.items():
-        print(f"  {name:<20} {text}")
+        print_facts(f"  {name:<20} {text}")
     if not r.warmed_up:
         print()
         print_text(young(r))

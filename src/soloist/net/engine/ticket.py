@@ -30,7 +30,7 @@ class Ticket:
     fence = 0
     """Not 0 once it is let in."""
     entered = 0.0
-    """When that was, on the clock of its node's turns, if the door has looked at that clock."""
+    """When that was, on the clock of its node's turns, if the door or whoever waited has looked at that clock."""
     site: Site = -1
     """By which of our sites."""
     slot: int | None = None

@@ -13,7 +13,7 @@ import pytest
 from soloist.net import Node
 from soloist.net.engine.layout import Layout
 from soloist.net.engine.ticket import Effects
-from soloist.net.engine.turns import LOOK_SECONDS, Turns
+from soloist.net.engine.turns import LOOK_SECONDS, TURN_SECONDS, Turns
 from soloist.net.link.transport import Transport
 from soloist.testing import Crew, FaultProxy, eventually, memory_cluster, ports, started, until
 from tests.net.greedy import be_greedy
@@ -148,6 +148,24 @@ def test_timers_and_other_tasks_have_their_turns() -> None:
                 async with node.lock("x"):
                     entries += 1
             assert over.is_set()
+
+    run(main())
+
+
+def test_who_has_waited_lets_the_loop_have_no_turn_more() -> None:
+    """It has just had some. Where many contend, all wait each time, and for longer than anybody may go on without."""
+
+    async def main() -> None:
+        async with memory_cluster("ab") as (a, b):
+            held = await a.lock("x").acquire()
+            assert held
+            waiting = asyncio.create_task(b.lock("x").acquire())
+            await eventually(lambda: "lock:x" in b.instances)
+            b.turns.due = 0.0
+            await held.release()
+            hold = await waiting
+            assert hold
+            assert b.turns.due == hold.since + TURN_SECONDS
 
     run(main())
 

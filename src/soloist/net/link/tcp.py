@@ -35,7 +35,9 @@ log = logging.getLogger("soloist.net")
 
 STRANGERS = 64
 """Connections that may be unproven at one time."""
-ACKNOWLEDGE_SECONDS = 0.05
+ACKNOWLEDGE_SECONDS, BUSY_LOOKS = 0.05, 5
+"""Seconds until a peer is told that we have what it said, if no batch of ours tells it meanwhile; and how many times as long
+that may take while more and more comes, from whomever."""
 GOODBYE_SECONDS = 1.0
 FIRST_RETRY, LAST_RETRY = 0.02, 1.0
 PATIENCE_SECONDS = 2.0
@@ -93,6 +95,8 @@ class TcpTransport:
         """Where all connections read into: what has arrived is dealt with before anything else is read."""
         self.acknowledging: asyncio.TimerHandle | None = None
         """One for all connections: each wakes the process, and there may be many connections."""
+        self.heard = self.busy_looks = 0
+        """Batches that had come when that was set, and how often it found that there were more."""
         self.readable: Any = None
         """The sockets of our peers, to see without a turn of the loop whether one has something for us."""
 
@@ -300,11 +304,23 @@ class TcpTransport:
 
     def acknowledge_later(self) -> None:
         loop = asyncio.get_running_loop()
+        self.heard = self._batches()
         self.acknowledging = loop.call_later(ACKNOWLEDGE_SECONDS, self._acknowledge)
 
+    def _batches(self) -> int:
+        return sum(peer.received for peer in self.peers.values())
+
     def _acknowledge(self) -> None:
-        """Tell those peers what we have that no batch of ours has told since we last looked."""
+        """Tell those peers what we have that no batch of ours has told since we last looked.
+
+        Not while all of us have much to say to each other: then such a batch comes soon, and to be woken for less costs
+        the peer as much as a message.
+        """
         self.acknowledging = None
+        self.busy_looks = self.busy_looks + 1 if self._batches() > self.heard else 0
+        if self.busy_looks % BUSY_LOOKS:
+            self.acknowledge_later()
+            return
         behind = False
         for peer in self.peers.values():
             if peer.connection and peer.received > peer.acknowledged:

@@ -71,8 +71,9 @@ def test_cut_off_and_cancelled_at_any_moment(seed: int, monkeypatch: pytest.Monk
         async with served("a", lease=60) as (nodes, (server,), (where,)):
             async with AsyncExitStack() as stack:
                 clients = [await stack.enter_async_context(connect(f"soloist://{where}")) for _ in range(3)]
+                homes: list[Node | Client] = [*clients, *clients, *nodes]
                 async with asyncio.TaskGroup() as group:
-                    for home in (*clients, *clients, *nodes):
+                    for home in homes:
                         group.create_task(contenders.contend(home))
                     for _ in range(CUTS):
                         await asyncio.sleep(draw.choice((0, 0.001, 0.01)))

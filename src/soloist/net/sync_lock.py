@@ -114,8 +114,8 @@ class SyncHold(Shown):
             self.lost.wait()  # the node is being closed, and takes the lock away
 
     def _give_back(self) -> None:
-        """Have it released if it is not, without waiting for that."""
-        if self.lost.is_set() or self._hold.released:
+        """Have it released if it is not, without waiting for that. If it is lost, a client's node hears that its body has ended."""
+        if self._hold.released:
             return
         with contextlib.suppress(NodeClosed):
             self._node.soon(self._hold.release_now)

@@ -7,9 +7,10 @@ import os
 import signal
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
@@ -490,3 +491,33 @@ def test_processes_that_use_it_come_to_their_end(tmp_path: Path) -> None:
         client.wait()
         until(lambda: not held(found, "x"), "it is free")
         stop(client)
+
+
+def test_a_thread_that_is_told_to_let_go_does() -> None:
+    """As a task does: else its node, which is being stopped, waits for it."""
+
+    async def scenario() -> None:
+        async with served("a", lease=60) as (nodes, (server,), (where,)):
+            entered, checked = threading.Event(), threading.Event()
+
+            def work() -> None:
+                with connect_sync(f"soloist://{where}") as client:
+                    with suppress(LockLost), client.lock("x") as hold:
+                        entered.set()
+                        assert hold.lost.wait(20)
+                    checked.wait(20)
+
+            working = asyncio.create_task(asyncio.to_thread(work))
+            await eventually(entered.is_set)
+            (session,) = server.sessions.values()
+            session.evict("its node is being stopped")
+            try:
+                await eventually(lambda: not session.requests.holds, "it has let go", 10)
+                async with nodes[1].lock("x", timeout=5):
+                    pass
+            finally:
+                checked.set()
+                await working
+
+    with log_lines():
+        run(scenario())

@@ -382,6 +382,7 @@ def test_a_registered_entry_says_nothing_of_who_else_is_inside() -> None:
     registered.delay = 5.0
     several.request(registered)
     hold = registered.registration
+    assert hold
     with door.step() as member:
         member.receive("a", Registered("1", VIEW.epoch, hold), door.clock())
     other = let_in(several)

@@ -18,7 +18,7 @@ from soloist.net.client.url import Target
 from soloist.net.errors import NodeClosed
 from soloist.net.link.security import Address
 from soloist.net.link.wire import encode, frame
-from soloist.net.service.dialogue import Bye, Welcome
+from soloist.net.service.dialogue import Bye, Release, Welcome
 
 if TYPE_CHECKING:
     from soloist.net.client.client import Client
@@ -155,7 +155,8 @@ class Contact:
         if not session.lease:
             session.ends_with(line.fileno())
         kept = welcome.live if welcome.resumed else ()
-        self.desk.give_back(kept)
+        for number in set(kept).difference(self.desk.live()):  # given back since our hello was written
+            line.write(frame(encode(Release(number))))
         self.desk.lose_all(f"{where} has it no more", kept)
         if self.desk.wanted:
             self.wanted()

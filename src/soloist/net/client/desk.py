@@ -182,11 +182,6 @@ class Desk:
         wanted.again()
         return wanted.asked
 
-    def give_back(self, numbers: tuple[int, ...]) -> None:
-        """The node has these. What we gave back since our hello was written nobody has told it."""
-        for number in set(numbers).difference(self.live()):
-            self._say(Release(number))
-
     def say_again(self) -> None:
         """Over a new connection: what waits still waits."""
         for number in sorted(self.wanted):

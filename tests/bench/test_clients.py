@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import sys
+from unittest import mock
 
 import msgspec
 import pytest
 
-from soloist.bench import client_process
+from soloist.bench import client_process, lock_peers
 from soloist.bench.clients import PRELOADED, Found, Node, measure, shortcomings
 
 
@@ -67,3 +69,28 @@ def test_what_clients_need_is_there_before_they_come() -> None:
 def test_what_was_not_measured_beside_ours_is_not_judged() -> None:
     theirs = Found("postgresql", 4, 0, 0, 0, None, None, None, [], missing="apt-get install postgresql")
     assert not list(shortcomings(msgspec.structs.replace(GOOD, p99_ms=1e6), theirs))
+
+
+def test_a_server_that_listens_before_it_serves_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refused(Exception):
+        pass
+
+    answers: list[object] = [Refused("starting up"), Refused("starting up"), mock.Mock()]
+
+    def connect(**_: object) -> object:
+        answer = answers.pop(0)
+        if isinstance(answer, Refused):
+            raise answer
+        return answer
+
+    server, psycopg = mock.Mock(), mock.Mock(OperationalError=Refused, connect=connect)
+    monkeypatch.setitem(sys.modules, "psycopg", psycopg)
+    monkeypatch.setattr(lock_peers.subprocess, "Popen", lambda *_, **__: server)
+    monkeypatch.setattr(lock_peers, "_await_port", lambda *_: None)
+    monkeypatch.setattr(lock_peers, "_unprivileged", dict)
+    peer = next(each for each in lock_peers.PEERS if each.name == "postgresql")
+    monkeypatch.setattr(lock_peers, "postgres_command", lambda *_: ["postgres"])
+    peer = msgspec.structs.replace(peer, command=lock_peers.postgres_command)
+    with peer.serving():
+        assert not answers
+    server.terminate.assert_called_once()

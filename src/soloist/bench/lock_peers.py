@@ -236,6 +236,8 @@ class Peer(msgspec.Struct, frozen=True):
                 )
             try:
                 _await_port(port, server, directory / "log")
+                if self.command is postgres_command:
+                    _await_postgres(port)
                 yield str(port)
             finally:
                 server.terminate()
@@ -257,6 +259,21 @@ def _await_port(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
             return
     lines = log.read_text(errors="replace").strip().splitlines()
     raise RuntimeError(f"its server did not start: {lines[-1] if lines else 'it said nothing'}")
+
+
+def _await_postgres(port: int) -> None:
+    """It listens before it serves, and refuses whoever comes in between."""
+    import psycopg
+
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            psycopg.connect(host="127.0.0.1", port=port, user="bench", dbname="postgres").close()
+            return
+        except psycopg.OperationalError as error:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"its server did not start: {error}") from None
+        time.sleep(0.05)
 
 
 REDIS = ("redis-server",)

@@ -806,7 +806,7 @@ class Inspector {
     const rows = sites.map((site) => {
       const fields = new Map(run.fields.map((field) => [field, el("td")]));
       const phase = el("td", { class: "phase" });
-      const pick = el("button", { class: "plain", onclick: () => this.pick(site) }, run.names[site]);
+      const pick = el("button", { class: "plain", onclick: () => this.pick(site) }, numbered(run, site));
       const element = el("tr", {}, el("th", { scope: "row" }, pick), phase, ...fields.values());
       this.cells.set(site, { element, phase, fields });
       return element;
@@ -828,7 +828,7 @@ class Inspector {
     const rows = [];
     state.phase.forEach((phase, site) => {
       if (phase !== "waiting" && !state.why[site]) return;
-      rows.push(el("li", {}, el("b", {}, run.names[site]), ` ${state.why[site] || "waits"}`));
+      rows.push(el("li", {}, el("b", {}, numbered(run, site)), ` ${state.why[site] || "waits"}`));
     });
     const timers = state.timers.flatMap((running, site) => Object.keys(running).map((name) => el("li", {}, el("b", {}, run.names[site]), ` timer ${name} is running`)));
     fill(this.waiting, ...capped([...rows, ...timers], "nobody waits"));
@@ -846,6 +846,10 @@ class Inspector {
   }
 }
 
+/** A site with a name has its number beside it: variables and reasons have numbers. */
+function numbered(run, site) {
+  return run.names[site] === String(site) ? run.names[site] : `${run.names[site]} (${site})`;
+}
 
 function capped(rows, none) {
   if (rows.length === 0) return [el("li", { class: "none" }, none)];
@@ -2555,7 +2559,7 @@ class Stage {
     const parts = {
       glow: el("circle", { r: r + 7, class: "glow" }),
       body: el("circle", { r, class: "body" }),
-      name: el("text", { class: "name", y: 0, "font-size": clamp(r * 0.8, 9, 18) }, name.slice(0, 6)),
+      name: el("text", { class: "name", y: 0, "font-size": clamp(Math.min(0.8, 2.8 / Math.min(name.length, 6)) * r, name.length > 2 ? 7 : 9, 18) }, name.slice(0, 6)),
       fault: el("path", { class: "fault" }),
       token: el("path", { d: shapePath("star", clamp(r * 0.42, 6, 11)), class: "token", transform: `translate(${r * 0.8} ${-r * 0.8})` }),
       tokens: el("text", { class: "tokens", x: r * 0.8, y: -r * 0.8 + 3.5 }),

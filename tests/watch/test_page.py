@@ -512,3 +512,17 @@ def test_everything_has_a_name_for_those_who_do_not_see_it(opened: Open, turning
     assert labels[2].startswith("Site 2: waiting, ")
     assert re.match(r"step 3 of \d+", page.get_by_role("slider").get_attribute("aria-valuetext"))
     assert page.locator("[aria-live]").inner_text().startswith("Step 3.")
+
+
+def test_a_site_with_a_name_has_its_number_beside_it(opened: Open) -> None:
+    """Variables and reasons have numbers; and a name stays within its site."""
+    run = of_script(["start central nodes=3", "acquire 1", "acquire 2"], sites=["node1", "node2", "node3"])
+    page = opened(run)
+    go(page, 2)
+    assert page.locator(".inspector tbody th").all_inner_texts() == ["node1 (0)", "node2 (1)", "node3 (2)"]
+    assert page.locator("ul.waiting b").all_inner_texts() == ["node2 (1)", "node3 (2)"]
+    wide, room = page.evaluate(
+        "(({group, name}) => [name.getBBox().width, 2 * group.querySelector('.body').r.baseVal.value])({"
+        "group: document.querySelector('.site'), name: document.querySelector('.site .name')})"
+    )
+    assert wide < room

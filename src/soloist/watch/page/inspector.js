@@ -88,7 +88,7 @@ export class Inspector {
     const rows = sites.map((site) => {
       const fields = new Map(run.fields.map((field) => [field, el("td")]));
       const phase = el("td", { class: "phase" });
-      const pick = el("button", { class: "plain", onclick: () => this.pick(site) }, run.names[site]);
+      const pick = el("button", { class: "plain", onclick: () => this.pick(site) }, numbered(run, site));
       const element = el("tr", {}, el("th", { scope: "row" }, pick), phase, ...fields.values());
       this.cells.set(site, { element, phase, fields });
       return element;
@@ -110,7 +110,7 @@ export class Inspector {
     const rows = [];
     state.phase.forEach((phase, site) => {
       if (phase !== "waiting" && !state.why[site]) return;
-      rows.push(el("li", {}, el("b", {}, run.names[site]), ` ${state.why[site] || "waits"}`));
+      rows.push(el("li", {}, el("b", {}, numbered(run, site)), ` ${state.why[site] || "waits"}`));
     });
     const timers = state.timers.flatMap((running, site) => Object.keys(running).map((name) => el("li", {}, el("b", {}, run.names[site]), ` timer ${name} is running`)));
     fill(this.waiting, ...capped([...rows, ...timers], "nobody waits"));
@@ -128,6 +128,10 @@ export class Inspector {
   }
 }
 
+/** A site with a name has its number beside it: variables and reasons have numbers. */
+function numbered(run, site) {
+  return run.names[site] === String(site) ? run.names[site] : `${run.names[site]} (${site})`;
+}
 
 function capped(rows, none) {
   if (rows.length === 0) return [el("li", { class: "none" }, none)];

@@ -93,7 +93,7 @@ export class Stage {
     const parts = {
       glow: el("circle", { r: r + 7, class: "glow" }),
       body: el("circle", { r, class: "body" }),
-      name: el("text", { class: "name", y: 0, "font-size": clamp(r * 0.8, 9, 18) }, name.slice(0, 6)),
+      name: el("text", { class: "name", y: 0, "font-size": clamp(Math.min(0.8, 2.8 / Math.min(name.length, 6)) * r, name.length > 2 ? 7 : 9, 18) }, name.slice(0, 6)),
       fault: el("path", { class: "fault" }),
       token: el("path", { d: shapePath("star", clamp(r * 0.42, 6, 11)), class: "token", transform: `translate(${r * 0.8} ${-r * 0.8})` }),
       tokens: el("text", { class: "tokens", x: r * 0.8, y: -r * 0.8 + 3.5 }),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import sys
 from html import unescape
 from pathlib import Path
@@ -19,6 +20,7 @@ from soloist.course.grade import Settings, grade
 from soloist.course.hand_ins import grade_all
 from tests.course.wrong import solution
 
+ROOT = Path(__file__).parents[2]
 STEP = "    def acquire(self) -> None:\n"
 
 
@@ -165,6 +167,23 @@ def test_an_endless_loop_is_told_by_its_line(tmp_path: Path) -> None:
     assert words.startswith(
         (f"line {loop}: still at work after 2 s", f"line {loop + 1}: still at work after 2 s")
     )
+
+
+def test_an_endless_loop_outside_of_all_steps_is_told_by_its_line(tmp_path: Path) -> None:
+    verdict, property, words = said(hand_in(tmp_path, "while True:\n    pass\n"), seconds=2)
+    assert (verdict, property) == ("failed", "time")
+    assert words.startswith(("line 4: still at work after 2 s", "line 5: still at work after 2 s"))
+
+
+def test_the_checks_that_the_guide_shows_suit_a_right_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "teaching.md").read_text(), re.DOTALL)
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "exercise3.toml").write_text(shown)
+    (tmp_path / "exercise3.py").write_text(solution(3))
+    assert main(["grade", str(tmp_path / "exercise3.py"), "--checks", str(tmp_path / "checks")]) == 0
+    assert capsys.readouterr().out.count("(hidden)") == 3
 
 
 def test_who_is_deaf_to_the_alarm_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,6 +96,8 @@ class Judging:
         try:
             module = own.from_text(f"own_exercise{brief.exercise.number}", Path(brief.place), brief.text)
         except UsageError as error:
+            if isinstance(error.__context__, TimeUp):
+                raise error.__context__ from None
             if self.guard.forbidden:
                 raise Wrong("outside", self.guard.forbidden) from None
             raise Wrong("error", self._short(str(error))) from None

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ctypes
 import sys
 import time
+from functools import partial
 
 import pytest
 
 from soloist.core import UsageError
-from soloist.net.member.clock import continuous, lease_clock
+from soloist.net.member.clock import Clock, continuous, lease_clock, readings
+from soloist.testing.clocks import at_rate
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="about Linux's clock")
@@ -18,6 +20,17 @@ def test_on_linux_it_is_the_time_since_boot_with_suspension() -> None:
     before = time.clock_gettime(time.CLOCK_BOOTTIME)
     between = clock()
     assert before <= between <= time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+@pytest.mark.parametrize(
+    "clock", [time.monotonic, at_rate(time.monotonic, 1.5), partial(time.clock_gettime, 1)]
+)
+def test_a_reading_is_taken_when_it_is_asked_for(clock: Clock) -> None:
+    """None is taken ahead: it would be older than who asks believes, and a lease longer."""
+    seen = readings(clock)
+    for _ in range(3):
+        before = clock()
+        assert before <= next(seen) <= clock()
 
 
 def test_on_macos_ticks_have_the_length_that_is_told() -> None:

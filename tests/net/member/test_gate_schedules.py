@@ -117,7 +117,7 @@ class GathersFirst(Gate):
 
     def _close(self) -> None:
         opening = self._opening
-        self._opening = Opening(0.0)
+        self._opening = Opening(0.0, opening.clock)
         super()._close()
         self._opening = opening
 

@@ -165,8 +165,8 @@ class Instance:
         site = ticket.site
         del self.inside[site]
         if (door := self.door) is not None:
-            clock = door.clock
-            unseen = clock() < self.opening.ends and (self.capacity == 1 or not ticket.known)
+            opening = self.opening
+            unseen = next(opening.clock) < opening.ends and (self.capacity == 1 or not ticket.known)
             if not unseen and not door.leave(self, ticket):
                 return  # this epoch is over: the next view says what becomes of the lock
             if ticket.registration:
@@ -339,8 +339,8 @@ class Instance:
                 return True
             self.inside[site] = ticket
             if (door := self.door) is not None:
-                clock = door.clock
-                if (now := clock()) < self.opening.ends:
+                opening = self.opening
+                if (now := next(opening.clock)) < opening.ends:
                     ticket.entered = now
                 elif not door.enter(self, ticket):
                     ticket.fence = 0

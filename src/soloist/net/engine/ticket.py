@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import NamedTuple, Protocol
 
 from soloist.core import Site
@@ -96,17 +97,19 @@ class Validity(Protocol):
 class Opening:
     """A while in which a door stays open as it is. It ends once, and for good: then there is another one, or none."""
 
-    __slots__ = ("ends", "until")
+    __slots__ = ("clock", "ends", "until")
 
-    def __init__(self, until: float) -> None:
+    def __init__(self, until: float, clock: Iterator[float]) -> None:
         self.ends = self.until = until
         """When nobody may go in any more, on the clock of the door; long ago, once the door was closed. What it was before."""
+        self.clock = clock
+        """The next that it gives is the time at that moment: `next` reaches the system's clock in fewer steps than a call of a call."""
 
     def close(self) -> None:
         self.ends = -math.inf
 
 
-NEVER = Opening(-math.inf)
+NEVER = Opening(-math.inf, repeat(0.0))
 """Of a room that has not been entered yet."""
 
 
@@ -132,8 +135,6 @@ class Door(Validity, Protocol):
     Who goes in is put among those inside, and who goes out is taken from there; then it looks at the clock, and last at when the
     room's opening ends. If that is later, that is all.
     """
-
-    clock: Callable[[], float]
 
     def enter(self, room: Room, ticket: Ticket) -> bool:
         """Where that look did not tell: whether it may stay inside. If so, the hold is known of once that matters; if not, it is there no more."""

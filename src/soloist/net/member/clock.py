@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import repeat, starmap
 from typing import Any
 
 from soloist.core import UsageError
@@ -29,6 +30,13 @@ def lease_clock() -> Clock:
     raise UsageError(
         f"no clock of {sys.platform} counts while it is suspended: leases need one; give lease=None"
     )
+
+
+def readings(clock: Clock) -> Iterator[float]:
+    """What it shows, whenever the next is asked for. Nothing is kept, so threads may share it."""
+    if isinstance(clock, partial) and not clock.keywords:
+        return starmap(clock.func, repeat(clock.args))
+    return starmap(clock, repeat(()))
 
 
 def continuous(system: Any) -> Clock:

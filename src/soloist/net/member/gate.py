@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from soloist.net.engine.ticket import NEVER, Opening, Room, Ticket
-from soloist.net.member.clock import Clock
+from soloist.net.member.clock import Clock, readings
 from soloist.views import Holder, Member, Registration
 
 CLOSED = -2
@@ -33,7 +33,7 @@ class Gate:
     """The `Door` of a node with leases."""
 
     def __init__(self, member: Member, clock: Clock, drain: Callable[[], object]) -> None:
-        self.clock = clock
+        self.clock, self._readings = clock, readings(clock)
         self.mutex = threading.Lock()
         self._drain = drain
         """Called, without the mutex, if the member has something to say."""
@@ -82,7 +82,7 @@ class Gate:
         member = self.member
         if member.view and not (member.wedged or member.leaving or member.ended):
             self._open, self._ends = member.view.epoch, member.lease_ends(member.view)
-            self._opening = Opening(self._ends)
+            self._opening = Opening(self._ends, self._readings)
 
     def left(self) -> float:
         """Seconds until nobody is let in any more, unless the lease is renewed."""

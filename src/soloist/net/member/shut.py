@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from soloist.net.engine.table import Table
@@ -31,7 +30,6 @@ class Shut:
 
     def __init__(self, released: Callable[[str, int], None]) -> None:
         self.released = released
-        self.clock = time.monotonic
 
     def enter(self, room: Room, ticket: Ticket) -> bool:
         del room.inside[ticket.site]

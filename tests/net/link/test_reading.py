@@ -25,8 +25,7 @@ def heard(pieces: list[bytes], at_once: bool) -> tuple[Any, ...]:
     owner: Any = SimpleNamespace(
         space=space,
         receive=lambda peer, batches: taken.extend(batch.number for batch in batches),
-        acknowledging=None,
-        acknowledge_later=lambda: None,
+        receipts=SimpleNamespace(timer=None, look_later=lambda: None),
         warn=lambda *what: warned.append(what),
     )
     with patch.object(connection, "READ_AT_ONCE", at_once):

@@ -147,9 +147,9 @@ class Connection(asyncio.BufferedProtocol):
             behind = peer.received - peer.acknowledged
             if behind >= ACKNOWLEDGE_BATCHES:
                 self._acknowledge()
-            elif behind and self.owner.acknowledging is None:
+            elif behind and self.owner.receipts.timer is None:
                 self.told = peer.acknowledged
-                self.owner.acknowledge_later()
+                self.owner.receipts.look_later()
 
     def connection_lost(self, error: Exception | None) -> None:
         if self.frames.buffer:

@@ -28,6 +28,7 @@ from soloist.net.link.handshake import Hello, Identity, Who, agreed
 from soloist.net.link.peer import Peer, in_words, nowhere
 from soloist.net.link.porch import Porch, Visitor
 from soloist.net.link.pulses import Pulses
+from soloist.net.link.receipts import LOOK_SECONDS, Receipts
 from soloist.net.link.security import TLS, Address, address
 from soloist.net.link.transport import Link, Meeting, Receive
 
@@ -35,9 +36,6 @@ log = logging.getLogger("soloist.net")
 
 STRANGERS = 64
 """Connections that may be unproven at one time."""
-ACKNOWLEDGE_SECONDS, BUSY_LOOKS = 0.05, 5
-"""Seconds until a peer is told that we have what it said, if no batch of ours tells it meanwhile; and how many times as long
-that may take while more and more comes, from whomever."""
 GOODBYE_SECONDS = 1.0
 FIRST_RETRY, LAST_RETRY = 0.02, 1.0
 PATIENCE_SECONDS = 2.0
@@ -93,10 +91,7 @@ class TcpTransport:
         """Connections that are not proven yet, oldest first."""
         self.space = memoryview(bytearray(64 * 1024))
         """Where all connections read into: what has arrived is dealt with before anything else is read."""
-        self.acknowledging: asyncio.TimerHandle | None = None
-        """One for all connections: each wakes the process, and there may be many connections."""
-        self.heard = self.busy_looks = 0
-        """Batches that had come when that was set, and how often it found that there were more."""
+        self.receipts = Receipts(self.peers)
         self.readable: Any = None
         """The sockets of our peers, to see without a turn of the loop whether one has something for us."""
 
@@ -278,15 +273,14 @@ class TcpTransport:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GOODBYE_SECONDS):
                 while any(peer.connection and peer.backlog for peer in self.peers.values()):
-                    await asyncio.sleep(ACKNOWLEDGE_SECONDS / 10)
+                    await asyncio.sleep(LOOK_SECONDS / 10)
 
     def _hang_up(self) -> None:
         for peer in self.peers.values():
             if peer.dialling:
                 peer.dialling.cancel()
         self.pulses.close()
-        if self.acknowledging:
-            self.acknowledging.cancel()
+        self.receipts.close()
         self._drop_all()
         if self.listen.unix:
             with contextlib.suppress(FileNotFoundError):
@@ -301,32 +295,6 @@ class TcpTransport:
         self.readable = None
         for connection in [*self.strangers, *(p.connection for p in self.peers.values() if p.connection)]:
             connection.hang_up()
-
-    def acknowledge_later(self) -> None:
-        loop = asyncio.get_running_loop()
-        self.heard = self._batches()
-        self.acknowledging = loop.call_later(ACKNOWLEDGE_SECONDS, self._acknowledge)
-
-    def _batches(self) -> int:
-        return sum(peer.received for peer in self.peers.values())
-
-    def _acknowledge(self) -> None:
-        """Tell those peers what we have that no batch of ours has told since we last looked.
-
-        Not while all of us have much to say to each other: then such a batch comes soon, and to be woken for less costs
-        the peer as much as a message.
-        """
-        self.acknowledging = None
-        self.busy_looks = self.busy_looks + 1 if self._batches() > self.heard else 0
-        if self.busy_looks % BUSY_LOOKS:
-            self.acknowledge_later()
-            return
-        behind = False
-        for peer in self.peers.values():
-            if peer.connection and peer.received > peer.acknowledged:
-                behind |= not peer.connection.acknowledge_unless_told()
-        if behind:
-            self.acknowledge_later()
 
     # What connections report.
 

@@ -13,6 +13,7 @@ from soloist.net import MemoryHub, Node
 from soloist.net.link.wire import Muster
 from soloist.net.member.birth import Birth, Newborn
 from soloist.testing import crash
+from soloist.views.view import COUNTER_BITS
 from tests.net.helpers import run
 
 
@@ -207,6 +208,15 @@ def test_whoever_has_confirmed_one_company_confirms_no_other() -> None:
     assert birth.bound
     assert birth.refusal("c", Newborn("c1", 1))
     assert not birth.born
+
+
+def test_fences_begin_above_the_largest_that_a_member_knows_of() -> None:
+    """One of them may have a directory that remembers, or a clock that was not set back."""
+    births = at_rest(World("abc", 0)).births.values()
+    assert {birth.met[birth.me].origin for birth in births} == {ord("a"), ord("b"), ord("c")}
+    for birth in births:
+        view = birth.view()
+        assert birth.origin == view.epoch << COUNTER_BITS | view.counter == ord("c")
 
 
 def test_alone_one_is_born_at_once() -> None:

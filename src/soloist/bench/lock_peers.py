@@ -262,7 +262,7 @@ def _await_port(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
 
 
 def _await_postgres(port: int) -> None:
-    """It listens before it serves, and refuses whoever comes in between."""
+    """It listens before it serves, and refuses clients that come in between."""
     import psycopg
 
     deadline = time.monotonic() + START_SECONDS

@@ -35,7 +35,7 @@ class Setup(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     beside: str | None = None
     """Another algorithm, which gets the same requests."""
     workload: Literal["rare", "always"] | None = None
-    """How often sites ask in a run to begin with; None: whoever plays decides who asks."""
+    """How often sites ask in a run to begin with; None: the player decides who asks."""
     seed: int | None = None
     """Of the steps that are taken by chance, and of the workload."""
     chance: int = 0

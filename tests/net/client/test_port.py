@@ -444,10 +444,10 @@ def test_a_number_that_is_used_again_at_once_is_another_request() -> None:
                 first, second = [await nodes[0].lock(name).acquire_or_raise(None) for name in "xy"]
                 (session,) = server.sessions.values()
                 session.say = lambda reply: None  # type: ignore[method-assign]
-                session.handle(Acquire(5, "x"))
+                session.requests.acquire(Acquire(5, "x"))
                 first.release_now()
-                session.handle(Release(5))
-                session.handle(Acquire(5, "y"))
+                session.requests.release(5)
+                session.requests.acquire(Acquire(5, "y"))
                 await second.release()
                 await eventually(lambda: session.requests.holds, "it has what it asked for last")
                 assert session.requests.holds[5].name == "y"

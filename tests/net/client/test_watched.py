@@ -15,7 +15,7 @@ from soloist.net.service.control import ControlServer
 from soloist.net.telemetry import metrics
 from soloist.net.telemetry.observer import Observer, Wait
 from soloist.testing import eventually, memory_cluster
-from tests.net.helpers import assert_at_rest, run
+from tests.net.helpers import assert_at_rest, log_lines, run
 
 
 class Diary(Observer):
@@ -75,6 +75,34 @@ def test_observers_see_how_each_request_begins_and_ends(tmp_path: Path) -> None:
             await server.close()
 
     run(scenario())
+
+
+class Clumsy(Observer):
+    def on_enter(self, wait: Wait, hold: Any) -> None:
+        raise ZeroDivisionError
+
+
+def test_an_observer_that_raises_keeps_no_lock_from_clients(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with memory_cluster("a") as (node,):
+            server = ControlServer(node, "t", {})
+            await server.start(tmp_path / "s")
+            async with connect(f"unix:{tmp_path}/s") as one, connect(f"unix:{tmp_path}/s") as other:
+                first = await one.lock("x").acquire_or_raise(None)
+                node.observers.append(Clumsy())
+                waiting = asyncio.create_task(other.lock("x").acquire_or_raise(10))
+                await eventually(lambda: node.instances["lock:x"].waiting)
+                await first.release()
+                second = await waiting
+                assert second.fence > first.fence
+                await second.release()
+                await eventually(lambda: not node.holds)
+            await server.close()
+            assert_at_rest([node])
+
+    with log_lines() as lines:
+        run(scenario())
+    assert "a: an observer failed in on_enter" in lines
 
 
 def test_whoever_is_watched_needs_no_task_either(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from soloist.net import AcquireTimeout, LockError, NodeClosed, WouldDeadlock
 from soloist.net.client import operator
 from soloist.net.client.operator import operate
 from soloist.net.client.session import Granted
+from soloist.net.engine.outgoing import Outgoing
 from soloist.net.link.wire import encode, frame
 from soloist.net.service.control import ControlServer
 from soloist.net.service.dialogue import VERSION, Acquire, Hello, Release
@@ -393,12 +394,21 @@ def woken_later(ticket: Granted) -> None:
         ticket.future.wake_soon()
 
 
+def a_peer_is_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or so nodes think: then each request has a task. They wait for nobody, though."""
+
+    async def room(outgoing: Outgoing) -> None: ...
+
+    monkeypatch.setattr(Outgoing, "behind", property(lambda _: {"b"}, lambda *_: None), raising=False)
+    monkeypatch.setattr(Outgoing, "room", room)
+
+
 @pytest.fixture(params=["as it is", "a task for each", "a turn for each"])
 def whatever_is_fast(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request waits without a task of its own at its node, unless that is busy; and its caller goes on as soon as the answer is
+    """A request waits without a task of its own at its node, unless a peer is far behind; and its caller goes on as soon as the answer is
     read, not in the next turn of the loop. The slow ways keep the same rules."""
     if request.param == "a task for each":
-        monkeypatch.setattr(ControlServer, "busy", lambda server: True)
+        a_peer_is_far_behind(monkeypatch)
     elif request.param == "a turn for each":
         monkeypatch.setattr("soloist.net.client.desk._wake", woken_later)
 
@@ -497,9 +507,9 @@ def test_whoever_goes_leaves_nothing_behind() -> None:
 
 
 def test_who_asks_and_gives_up_in_one_breath_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a request has a task, because somebody watches the node for example, that may be cancelled before it begins. It stayed
+    """Where a request has a task, because a peer is far behind for example, that may be cancelled before it begins. It stayed
     among those that wait, and at its end the session failed: what the client held was never given back."""
-    monkeypatch.setattr(ControlServer, "busy", lambda server: True)
+    a_peer_is_far_behind(monkeypatch)
 
     async def scenario() -> None:
         async with served() as (nodes, server, path):

@@ -138,7 +138,9 @@ async def dial(
             ) from None
         raise NodeClosed(f"no node answers at {place} ({reason})") from None
     finally:
-        if not kept and hasattr(line, "transport"):  # refused; or whoever wanted it is gone, welcome or not
+        if not kept and hasattr(
+            line, "transport"
+        ):  # refused; or the caller that wanted it is gone, welcome or not
             line.transport.abort()
         if line.welcomed.done() and not line.welcomed.cancelled():
             line.welcomed.exception()  # somebody may not have waited for it

@@ -119,7 +119,7 @@ class Switchboard:
         """A hold is good no longer: its body is told, and its place goes back to the algorithm."""
         fences = {fence}
         for hold in [hold for hold in self.table.holds.get(lock, ()) if fence in hold.fences]:
-            fences.update(hold.fences)  # whoever has several permits has lost all of them
+            fences.update(hold.fences)  # a holder of several permits has lost all of them
             hold.lose(why)
         if instance := self.instances.get(lock):
             for ticket in [each for each in instance.inside.values() if each.fence in fences]:

@@ -73,7 +73,7 @@ class Turns:
         return self.transport.unread()
 
     def had(self, ticket: Ticket) -> None:
-        """That caller has waited, so the loop has had a turn, and whoever comes next need not let it have another one yet."""
+        """That caller has waited, so the loop has had a turn, and the next caller need not let it have another one yet."""
         ticket.entered = ticket.entered or self.clock()
         self.due = ticket.entered + TURN_SECONDS
 

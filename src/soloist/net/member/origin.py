@@ -107,7 +107,7 @@ class DataDirectory:
 
     def store(self, epoch: int) -> None:
         """Before anybody is let in: from now on the next start takes a higher one. May raise OSError."""
-        self.outlived = self.outlives  # whoever outlived a process before has been waited for
+        self.outlived = self.outlives  # what outlived a process before has been waited for
         self._write(epoch)
 
     def become(self, incarnation: str) -> None:

@@ -51,18 +51,23 @@ class Waiting:
         self.since = time.monotonic()
         if lock.node.observers:
             self.wait = Wait(lock)
-            for observer in lock.node.observers:
-                observer.on_request(self.wait)
+            self._tell("on_request")
 
     def entered(self) -> None:
-        if wait := self.wait:
-            for observer in self.lock.node.observers:
-                observer.on_enter(wait, self.hold)
+        self._tell("on_enter", self.hold)
 
     def gave_up(self, error: BaseException) -> None:
-        if wait := self.wait:
-            for observer in self.lock.node.observers:
-                observer.on_give_up(wait, error)
+        self._tell("on_give_up", error)
+
+    def _tell(self, what: str, *facts: object) -> None:
+        """There is no caller here that an observer's error could go to, and the client whose step this is may be another one."""
+        if not self.wait:
+            return
+        for observer in self.lock.node.observers:
+            try:
+                getattr(observer, what)(self.wait, *facts)
+            except Exception:
+                log.exception("%s: an observer failed in %s", self.lock.node.name, what)
 
 
 class Requests:

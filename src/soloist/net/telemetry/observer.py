@@ -114,7 +114,7 @@ async def watched(observers: Sequence[Observer], lock: Lock, acquire: Coroutine[
     try:
         for observer in observers:
             observer.on_enter(wait, hold)
-    except BaseException:  # whoever asked never hears of it
+    except BaseException:  # the caller never hears of it
         hold.release_now()
         raise
     return hold

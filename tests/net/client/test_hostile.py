@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,10 +28,11 @@ from tests.net.service.daemons import Cluster, cluster
 
 SECRETS = {"shop": "open sesame", "evil": "known as well"}
 ALLOWED = {"shop": '["*"]', "evil": '["evil-*"]'}
-MOST_MEGABYTES = 64
-"""More than before that a node may have afterwards."""
+MOST_MEGABYTES, MOST_AGAIN = 64, 24
+"""More than before that a node may have after a small crowd, or after a large one has come once more. (With TLS the first large one
+leaves 100 behind, which the allocator keeps for the next one: by the sixth crowd nothing is added.)"""
 MOST_LINES = 1000
-"""In the log of a node; far fewer than there were reasons."""
+"""In the log of a node, for each crowd; far fewer than there were reasons."""
 
 
 class Honest:
@@ -118,11 +120,21 @@ def files(pid: int) -> int:
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
+def attack(asked: dict[str, Any]) -> dict[str, int]:
+    """By a process of its own. What it has done."""
+    hostile = start_python("tests.net.client.hostile", json.dumps(asked))
+    try:
+        said, _ = hostile.communicate(timeout=500)
+    finally:
+        stop(hostile)
+    return json.loads(said)  # type: ignore[no-any-return]
+
+
 @pytest.mark.parametrize("tls", [False, True], ids=["secrets", "certificates"])
 @pytest.mark.parametrize(
-    ("frames", "crowd"), [(3000, 150), pytest.param(100_000, 5000, marks=pytest.mark.soak)]
+    ("frames", "crowd", "waves"), [(3000, 150, 1), pytest.param(100_000, 5000, 2, marks=pytest.mark.soak)]
 )
-def test_who_means_harm_harms_nobody_else(frames: int, crowd: int, tls: bool) -> None:
+def test_who_means_harm_harms_nobody_else(frames: int, crowd: int, waves: int, tls: bool) -> None:
     if tls:
         pytest.importorskip("cryptography")
     seed, over = random.randrange(10**9), threading.Event()
@@ -142,19 +154,16 @@ def test_who_means_harm_harms_nobody_else(frames: int, crowd: int, tls: bool) ->
             honest = [Honest(client, number, over) for number, client in enumerate((near, far, other))]
             until(lambda: all(each.entries for each in honest), "all are at work")
             before, pid = status(found), found.daemons["a"].pid
-            was = megabytes(pid), files(pid)
+            open_before = files(pid)
             newcomer = Newcomer(url, options, over)
             asked = {"where": where, "frames": frames, "connections": crowd, "seed": seed}
             asked |= {"secret": SECRETS["evil"], "tls": keys("evil") if tls else None}
-            hostile = start_python("tests.net.client.hostile", json.dumps(asked))
-            try:
-                said, _ = hostile.communicate(timeout=500)
-            finally:
-                stop(hostile)
-            done = json.loads(said)
-            assert done["frames"] >= frames, done
-            assert done["connections"] == crowd, done
-            assert done["admitted"] > 0, done
+            for _ in range(waves):
+                least = megabytes(pid)
+                done = attack(asked)
+                assert done["frames"] >= frames, done
+                assert done["connections"] == crowd, done
+                assert done["admitted"] > 0, done
             since, came = [each.entries for each in honest], newcomer.came
             assert came > 0, newcomer.errors
             until(lambda: all(now.entries > then for now, then in zip(honest, since, strict=True)))
@@ -170,6 +179,6 @@ def test_who_means_harm_harms_nobody_else(frames: int, crowd: int, tls: bool) ->
             after = status(found)
             assert (after.epoch, after.reconnects) == (before.epoch, before.reconnects)
             assert after.held == 0
-            until(lambda: files(pid) <= was[1] + 2, f"files: {was[1]}, then {files(pid)}")
-            assert megabytes(pid) < was[0] + MOST_MEGABYTES
-            assert found.log("a").count("\n") < MOST_LINES, found.log("a")[-2000:]
+            until(lambda: files(pid) <= open_before + 2, f"files: {open_before}, then {files(pid)}")
+            assert megabytes(pid) < least + (MOST_MEGABYTES if waves == 1 else MOST_AGAIN)
+            assert found.log("a").count("\n") < MOST_LINES * waves, found.log("a")[-2000:]

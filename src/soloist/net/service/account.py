@@ -7,6 +7,8 @@ apart by their hosts.
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,6 +17,10 @@ from soloist.net.service.rights import Limits
 
 QUESTIONS = 64
 """Of one client that are asked of all nodes at a time. The next ones wait; after a timeout nobody is asked who has the lock."""
+
+
+MOST_TOLD = 5
+"""Lines per second in the log about what a client leaves behind, one each: one that means harm must not fill the disk."""
 
 
 class Account:
@@ -29,6 +35,7 @@ class Account:
         self.asking = asyncio.Semaphore(QUESTIONS)
         self._names = 0
         self._epoch = -1
+        self._told, self._told_since = 0, -math.inf
 
     @contextmanager
     def waits(self) -> Iterator[None]:
@@ -37,6 +44,13 @@ class Account:
             yield
         finally:
             self.waiting -= 1
+
+    def tells(self) -> bool:
+        """Whether one more line of it belongs in the log."""
+        if (now := time.monotonic()) - self._told_since >= 1:
+            self._told, self._told_since = 0, now
+        self._told += 1
+        return self._told <= MOST_TOLD
 
     def check_connection(self) -> None:
         """For one more."""

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("soloist.net")
 
-MOST_TOLD = 5
-"""Lines in the log about what a client leaves behind, one each."""
-
 
 class Waiting:
     """A request without a task. The node's observers are told of it as of a caller that has one."""
@@ -103,8 +100,8 @@ class Requests:
         self.withdraw()
         for task in list(self.tasks.values()):
             task.cancel()
-        for number, hold in enumerate(list(self.holds.values())):
-            level = logging.WARNING if number < MOST_TOLD else logging.DEBUG
+        for hold in list(self.holds.values()):
+            level = logging.WARNING if self.account.tells() else logging.DEBUG
             self._log("%s: %s left while it held %r", hold, level=level)
             abandon(hold, why)
         self.account.holds -= len(self.holds)

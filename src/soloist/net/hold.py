@@ -10,6 +10,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, Self
 
 from soloist.net.engine.ticket import FENCE_BITS, Ticket
+from soloist.net.engine.turns import TURN_SECONDS
 from soloist.net.errors import LockLost
 from soloist.net.losses import LEASE_OVER, Limit, tell
 from soloist.net.shown import Shown
@@ -70,6 +71,10 @@ class Hold(Shown):
         turns = node.turns
         clock = turns.clock
         self._entered = turns.entered = first.entered or clock()
+        if (
+            first.future
+        ):  # it has waited: the loop has had a turn, and the next caller need not let it have another one yet
+            turns.due = self._entered + TURN_SECONDS
         if lost:
             for ticket in tickets:
                 node.release(lock, ticket)

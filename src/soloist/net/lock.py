@@ -177,7 +177,6 @@ class Lock(Shown):
             raise
         if ticket.error:
             raise ticket.error
-        _board(self).turns.had(ticket)
         return ticket
 
     def _give_up(self, ticket: Ticket) -> None:

@@ -144,7 +144,8 @@ class Instance:
         self.waiting += 1
         try:
             self._ask()
-            self._settle()
+            if self._inbox or self.out.entered or self.out.timers:
+                self._settle()
         except Exception as error:
             raise self._halt("a request", error) from error
 

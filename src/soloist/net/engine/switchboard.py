@@ -221,7 +221,8 @@ class Switchboard:
             outgoing.eager = EAGER
             if outgoing.sends or outgoing.notices:
                 outgoing.send_all()
-            turns.rouse_now()
+            if turns.roused:
+                turns.rouse_now()
         except (KeyboardInterrupt, SystemExit) as leaving:
             self.loop.call_soon(_raise, leaving)  # uvloop would take what comes out of here for our failure
         finally:

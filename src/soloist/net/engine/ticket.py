@@ -47,7 +47,7 @@ class Ticket:
         self.delay = delay
         """Not None if voters must know of its hold: how long nobody else gets in after its loss (see `Registration`)."""
         self.entered = 0.0
-        """When it was let in, on the clock of its node's turns, if the door or a caller that waited has looked at that clock."""
+        """When it was let in, on the clock of its node's turns, if the door has looked at that clock."""
         self.lost = False
         """Whether it was inside when its lease ran out, or when its node was left out of a view."""
         self.shares = 1

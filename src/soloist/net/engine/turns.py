@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from soloist.net.engine.instance import Instance
-from soloist.net.engine.ticket import Effects, Ticket
+from soloist.net.engine.ticket import Effects
 from soloist.net.link.transport import Transport
 
 sched_yield = getattr(os, "sched_yield", lambda: None)
@@ -71,11 +71,6 @@ class Turns:
         instance.contended -= 1
         sched_yield()  # a peer that wants it may be about to say so, and wait for this processor
         return self.transport.unread()
-
-    def had(self, ticket: Ticket) -> None:
-        """That caller has waited, so the loop has had a turn, and the next caller need not let it have another one yet."""
-        ticket.entered = ticket.entered or self.clock()
-        self.due = ticket.entered + TURN_SECONDS
 
     async def listen(self) -> None:
         """Let what peers have said be read."""

@@ -79,7 +79,8 @@ class Session:
         number, acknowledged = batch.number, batch.acknowledged
         if acknowledged > self.sent:
             raise ProtocolError(f"the peer acknowledges batch {acknowledged} of {self.sent}")
-        self.confirmed = max(self.confirmed, acknowledged)
+        if acknowledged > self.confirmed:
+            self.confirmed = acknowledged
         if number <= self.received:
             if number:  # sent again, so the peer does not know that we have it
                 self.acknowledged = min(self.acknowledged, number - 1)

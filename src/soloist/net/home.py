@@ -24,6 +24,8 @@ class Latest(Protocol):
     """Where it is noted when somebody was let in, and on which clock."""
 
     entered: float
+    due: float
+    """From when on the next caller lets the loop have a turn. A client looks at it nowhere: each of its requests takes one."""
     clock: Callable[[], float]
 
 

@@ -46,7 +46,7 @@ class Entries:
     """Where it is noted when somebody was let in, and on which clock."""
 
     def __init__(self) -> None:
-        self.entered = 0.0
+        self.entered = self.due = 0.0
         self.clock: Callable[[], float] = time.monotonic
 
 

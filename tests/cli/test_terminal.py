@@ -84,3 +84,9 @@ def test_every_name_and_figure_is_whole_at_any_width(
             assert whole in shown
     if width >= 40:
         assert max(map(len, shown.splitlines())) <= width
+
+
+def test_what_is_optional_goes_before_a_table_is_divided() -> None:
+    table, *more = rich_tables("Title", ("name", ">one", ">?three"), [("abc", "12345", "6.789")], width=16)
+    assert more == []
+    assert table.caption == "(no room for: three)"

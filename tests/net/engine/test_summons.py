@@ -13,6 +13,7 @@ from soloist.algorithms.naimi_trehel import Request
 from soloist.core import UsageError
 from soloist.net import LockError, MemoryHub, Node
 from soloist.net.engine.layout import Layout
+from soloist.net.engine.switchboard import WAKE
 from soloist.net.link.wire import Batch, Envelope, Question, decode_batch, encode
 from soloist.testing import eventually, memory_cluster, tcp_cluster
 from tests.net.helpers import LOOPS, Loop, asked, log_lines, run
@@ -222,6 +223,23 @@ def test_a_peer_that_speaks_of_a_site_that_is_nowhere_harms_no_other_lock(site: 
             with pytest.raises(LockError, match="is broken") as broken:
                 await a.lock(bad).acquire()
             assert broken.value.name == bad
+
+    run(main())
+
+
+def test_a_peer_that_speaks_for_a_site_that_is_nowhere_is_not_heard_and_the_rest_of_its_batch_is() -> None:
+    """Counted from the end, site -1 would be that of the last node."""
+
+    async def main() -> None:
+        async with memory_cluster("abc", algorithm="naimi-trehel") as (a, *_):
+            name = next(x for x in map(str, range(100)) if Layout.of(f"lock:{x}", 3, 0, 1).hosts == (0, 1, 2))
+            bad = Envelope(f"lock:{name}", 1, a.epoch, 7, sender=-1, to=0, body=Raw(encode(Request(2))))
+            good = Envelope("lock:another", 1, a.epoch, 0, 0, 0, Raw(WAKE))
+            with log_lines() as lines:
+                a.board.receive("c", [Batch(1, 0, [bad, good], [])])
+            assert "site -1 is nowhere" in lines[0]
+            assert a.instances[f"lock:{name}"].counter == 0
+            assert "lock:another" in a.instances
 
     run(main())
 

@@ -486,3 +486,20 @@ def test_a_session_is_put_aside_and_taken_up_again_but_never_begun_twice() -> No
                     pass
 
     run(go())
+
+
+def test_a_warning_is_one_line_however_often_it_is_given() -> None:
+    async def main() -> list[str]:
+        async with tcp_cluster("a") as (node,):
+            transport = node.transport
+            assert isinstance(transport, TcpTransport)
+            with log_lines() as lines:
+                for number in range(5):
+                    transport.warn("somebody without the secret called", f"127.0.0.1:{number}")
+                transport.warn("something else")
+        return lines
+
+    assert run(main()) == [
+        "a: somebody without the secret called (127.0.0.1:0)",
+        "a: something else",
+    ]

@@ -233,12 +233,17 @@ def test_a_peer_that_speaks_for_a_site_that_is_nowhere_is_not_heard_and_the_rest
     async def main() -> None:
         async with memory_cluster("abc", algorithm="naimi-trehel") as (a, *_):
             name = next(x for x in map(str, range(100)) if Layout.of(f"lock:{x}", 3, 0, 1).hosts == (0, 1, 2))
-            bad = Envelope(f"lock:{name}", 1, a.epoch, 7, sender=-1, to=0, body=Raw(encode(Request(2))))
+            async with a.lock(name):
+                pass  # the cluster has begun
+            before = a.instances[f"lock:{name}"].counter
+            bad = Envelope(
+                f"lock:{name}", 1, a.epoch, before + 7, sender=-1, to=0, body=Raw(encode(Request(2)))
+            )
             good = Envelope("lock:another", 1, a.epoch, 0, 0, 0, Raw(WAKE))
             with log_lines() as lines:
                 a.board.receive("c", [Batch(1, 0, [bad, good], [])])
             assert "site -1 is nowhere" in lines[0]
-            assert a.instances[f"lock:{name}"].counter == 0
+            assert a.instances[f"lock:{name}"].counter == before
             assert "lock:another" in a.instances
 
     run(main())

@@ -44,7 +44,10 @@ def start(line: str, cwd: Path) -> subprocess.Popen[str]:
 
 def busy(process: int, seconds: float) -> bool:
     """It has used up more time than it takes to start: it is at work."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has just ended
+        return False
     return int(fields[11]) + int(fields[12]) > seconds * os.sysconf("SC_CLK_TCK")
 
 

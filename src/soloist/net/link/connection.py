@@ -130,11 +130,7 @@ class Connection(asyncio.BufferedProtocol):
                 except msgspec.MsgspecError:
                     batch = self._salvage(body)
                 there = batch.acknowledged
-                if (
-                    READ_AT_ONCE
-                    and batch.number == peer.received + 1
-                    and peer.confirmed <= there <= peer.sent
-                ):
+                if whole and batch.number == peer.received + 1 and peer.confirmed <= there <= peer.sent:
                     peer.received += 1  # as `accept` does, but for a call
                     peer.confirmed = there
                     batches.append(batch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from soloist.core import UsageError
 from soloist.net import ConfigMismatch, MemoryHub, Node
+from soloist.net.link.pulses import Pulses
+from soloist.net.member import membership as membership_module
 from soloist.net.member.canvass import MOST_DOUBTS, Canvass
 from soloist.net.member.company import elect
 from soloist.net.member.electing import change_voters
@@ -296,6 +299,52 @@ def test_a_voter_that_has_lost_its_disk_is_replaced(tmp_path: Path) -> None:
                     await change_voters(a.beginning, "remove", "c")
                     await change_voters(a.beginning, "add", "c")
                     await eventually(lambda: voters(b) == dict.fromkeys("abc", True), "it has one")
+
+    run(go(), SECONDS)
+
+
+def test_a_goodbye_waits_for_the_connection_that_it_goes_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node is closed when the cluster has just begun: its links are there, and those for renewals are not yet."""
+    dial = Pulses._dial
+
+    async def go() -> None:
+        may_dial = asyncio.Event()
+
+        async def later(self: Pulses, peer: Any) -> None:
+            await may_dial.wait()
+            await dial(self, peer)
+
+        monkeypatch.setattr(Pulses, "_dial", later)
+        with ports(*"abc") as peers:
+            a, b, c = nodes = [Node(name, peers, lease=FOR_EVER, data_dir=tmp_path / name) for name in "abc"]
+            async with started(nodes):
+                await begun(*nodes)
+                closing = asyncio.create_task(c.close())
+                await eventually(lambda: membership(c).ended, "it is being closed")
+                may_dial.set()
+                await closing
+                await eventually(lambda: a.members == b.members == ["a", "b"], "c has left")
+
+    run(go(), SECONDS)
+
+
+def test_a_goodbye_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are links and never a connection for renewals, a node can be closed all the same."""
+    monkeypatch.setattr(membership_module, "FAREWELL_SECONDS", 0.01)
+
+    async def never(self: Pulses, peer: Any) -> None:
+        """Does not call."""
+
+    monkeypatch.setattr(Pulses, "_dial", never)
+
+    async def go() -> None:
+        with ports(*"abc") as peers:
+            nodes = [Node(name, peers, lease=FOR_EVER, data_dir=tmp_path / name) for name in "abc"]
+            async with started(nodes):
+                await begun(*nodes)
+                assert nodes[0].transport.connected()
 
     run(go(), SECONDS)
 

@@ -40,6 +40,9 @@ log = logging.getLogger("soloist.net")
 
 LOOK_SECONDS = 1.0
 """Seconds between two looks at whether each link has a connection for renewals beside it."""
+FAREWELL_SECONDS, FAREWELL_LOOK_SECONDS = 1.0, 0.005
+"""Seconds that a node which is closed waits for a connection for renewals to each peer that it is connected to: its goodbye goes
+through there. And seconds between two looks."""
 
 
 class Membership(Succession):
@@ -272,6 +275,7 @@ class Membership(Succession):
             log.info("%s: closed; %s", self.who.node, words)
         self.ended = True
         self.breaks.end()
+        await self._within_earshot()
         gone = asyncio.Event()
         self.council.leave(lambda: self._in_loop(gone.set))
         try:
@@ -280,6 +284,14 @@ class Membership(Succession):
                 await asyncio.to_thread(self.testament.close)  # it waits for a process
         finally:
             self.close()
+
+    async def _within_earshot(self) -> None:
+        """Just after a beginning there is a view, and not yet a connection for renewals to each peer. A goodbye that nobody hears would
+        be waited for, for a whole lease."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FAREWELL_SECONDS):
+                while self.open and self.transport.connected() - self.council.pulse.peers():
+                    await asyncio.sleep(FAREWELL_LOOK_SECONDS)
 
     def close(self) -> None:
         self.ended = True

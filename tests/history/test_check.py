@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soloist.cli import main
-from soloist.history import Report, check, text
+from soloist.history import Review, check, text
 from soloist.history.holds import Hold
 from soloist.history.judges import crowds
 
@@ -27,11 +27,11 @@ def written(path: Path, rows: list[Row], lock: str = "orders") -> Path:
     return path
 
 
-def judged(tmp_path: Path, *rows: Row, **options: Any) -> Report:
+def judged(tmp_path: Path, *rows: Row, **options: Any) -> Review:
     return check([written(tmp_path / "history.jsonl", list(rows))], **options)
 
 
-def verdicts(report: Report) -> dict[str, str]:
+def verdicts(report: Review) -> dict[str, str]:
     return {finding.property: finding.verdict for finding in report.properties}
 
 

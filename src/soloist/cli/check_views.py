@@ -6,7 +6,7 @@ import typer
 
 from soloist.check import Limits
 from soloist.check.explore import Watcher
-from soloist.check.views import ALL, Report, check_views, exit_code, find_setting, text
+from soloist.check.views import ALL, Exploration, check_views, exit_code, find_setting, text
 from soloist.cli.output import print_json
 
 
@@ -14,7 +14,7 @@ def run_views(names: list[str], all: bool, limits: Limits, json: bool, watch: Wa
     """Check the named settings; with none named the small ones, or all of them."""
     chosen = [find_setting(name) for name in names]
     chosen = chosen or [setting for setting in ALL if all or setting.size == "small"]
-    reports: list[Report] = []
+    reports: list[Exploration] = []
     for setting in chosen:
         report = check_views(setting, limits, watch)
         reports.append(report)
@@ -28,7 +28,7 @@ def run_views(names: list[str], all: bool, limits: Limits, json: bool, watch: Wa
     raise typer.Exit(exit_code(reports))
 
 
-def summary(reports: list[Report]) -> str:
+def summary(reports: list[Exploration]) -> str:
     counts = dict.fromkeys(("violated", "incomplete", "holds"), 0)
     for report in reports:
         counts[report.verdict] += 1

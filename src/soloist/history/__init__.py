@@ -1,6 +1,6 @@
 """Histories of any lock service: who was in when, judged afterwards by what was written down."""
 
-from soloist.history.report import Report, check
+from soloist.history.review import Review, check
 from soloist.history.timeline import text
 
-__all__ = ["Report", "check", "text"]
+__all__ = ["Review", "check", "text"]

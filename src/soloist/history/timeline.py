@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from soloist.history.holds import Hold
 from soloist.history.judges import Finding, count
-from soloist.history.report import Report
+from soloist.history.review import Review
 
 WIDTH = 80
 """Columns."""
@@ -15,12 +15,12 @@ NAME_WIDTH = 16
 """Columns for a process and its fence."""
 
 
-def text(report: Report, width: int = WIDTH) -> str:
+def text(report: Review, width: int = WIDTH) -> str:
     """All of it, no line longer than `width`."""
     return "\n".join(_lines(report, width))
 
 
-def _lines(report: Report, width: int) -> Iterator[str]:
+def _lines(report: Review, width: int) -> Iterator[str]:
     yield (
         f"{count(report.lines, 'line')}, {report.processes} process{'es' * (report.processes != 1)}, "
         f"{count(report.locks, 'lock')}, {count(report.holds, 'hold')}"

@@ -167,10 +167,10 @@ class Instance:
         del self.inside[site]
         if (door := self.door) is not None:
             opening = self.opening
-            unseen = next(opening.clock) < opening.ends and (self.capacity == 1 or not ticket.known)
-            if not unseen and not door.leave(self, ticket):
+            over = next(opening.clock) >= opening.ends
+            if (over or (self.capacity > 1 and ticket.known)) and not door.leave(self, ticket):
                 return  # this epoch is over: the next view says what becomes of the lock
-            if ticket.registration:
+            if ticket.delay is not None and ticket.registration:
                 self.striking[site] = ticket
                 return
         self.hand_on(site, ticket)
@@ -290,13 +290,14 @@ class Instance:
                 self._perform(self.ports[to].deliver(sender, message))
 
     def _perform(self, sends: Sequence[Send]) -> None:
-        hosts = self.layout.hosts
+        hosts, ports = self.layout.hosts, self.ports
+        sites = len(hosts)
         for sender, addressees, message, _ in sends:
             for to in addressees:
-                if to in self.ports:
+                if to in ports:
                     self._inbox.append((sender, to, message))
-                elif not 0 <= to < len(hosts):
-                    self.break_off(f"a peer spoke of site {to}, and there are {len(hosts)}")
+                elif not 0 <= to < sites:
+                    self.break_off(f"a peer spoke of site {to}, and there are {sites}")
                 else:
                     body: Any = message  # see `Envelope.body`
                     envelope = Envelope(self.lock, self.capacity, self.epoch, self.counter, sender, to, body)

@@ -41,6 +41,7 @@ log = logging.getLogger("soloist.net")
 
 WAKE = b"\xc0"
 """The body of an envelope that only says that a lock exists (msgpack's nil)."""
+WAKE_BYTES = len(WAKE)
 
 
 class Everybody:
@@ -242,7 +243,7 @@ class Switchboard:
             instance = self.instances.get(envelope.lock)
             if instance is None or instance.capacity != envelope.capacity:
                 instance = self._instance_for(peer, envelope)
-            if len(envelope.body) > len(WAKE):  # or else all it says is that the lock exists
+            if len(envelope.body) > WAKE_BYTES:  # or else all it says is that the lock exists
                 instance.deliver(self.outgoing.numbers.get(peer), envelope)
         except Exception as error:  # whatever a peer may say: the rest of the batch is still good
             what = "%s: a message of %s about %r was dropped: %r"

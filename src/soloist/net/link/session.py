@@ -61,11 +61,11 @@ class Session:
         framed = length_bytes(len(body)) + body
         kept = self._kept
         kept.append(framed)
-        self._kept_bytes += len(framed)
+        self._kept_bytes = kept_bytes = self._kept_bytes + len(framed)
         if write := self.write:
             self.written = number
             write(framed)
-        return self._kept_bytes if len(kept) < MANY and self._kept_bytes < MUCH else self.backlog
+        return kept_bytes if kept_bytes < MUCH and len(kept) < MANY else self.backlog
 
     def acknowledgement(self) -> bytes | None:
         """A frame that only says what we have, if the peer does not know yet."""

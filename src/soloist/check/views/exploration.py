@@ -24,7 +24,7 @@ PROPERTIES = {
 """What is judged in every setting, and what it means if it is broken."""
 
 
-class Report(msgspec.Struct, frozen=True):
+class Exploration(msgspec.Struct, frozen=True):
     """The answer for one setting."""
 
     setting: str
@@ -54,7 +54,7 @@ def check_views(
     watch: Watcher | None = None,
     kit: Kit | None = None,
     every: int | None = None,
-) -> Report:
+) -> Exploration:
     """Explore a setting. `every`: try progress from every so manyth state; None: from a sample; 0: never."""
     model = Model(setting, kit)
     judge = None if every == 0 else lambda state: progresses(model, state)
@@ -65,7 +65,7 @@ def check_views(
         verdict, reason = "incomplete", f"cut off at {found.cut}"
     else:
         verdict, reason = "holds", ""
-    return Report(
+    return Exploration(
         setting=setting.name,
         says=setting.says,
         verdict=verdict,
@@ -82,13 +82,13 @@ def check_views(
     )
 
 
-def exit_code(reports: list[Report]) -> int:
+def exit_code(reports: list[Exploration]) -> int:
     """0 if all of them hold, 1 if something is violated, 3 if a search was cut off."""
     verdicts = {report.verdict for report in reports}
     return 1 if "violated" in verdicts else 3 if "incomplete" in verdicts else 0
 
 
-def text(report: Report) -> str:
+def text(report: Exploration) -> str:
     """The report as people read it."""
     verdict = report.verdict.upper() + (f" {report.property}" if report.property else "")
     lines = [f"{report.setting}: {verdict}", f"  {report.says}"]

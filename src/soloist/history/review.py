@@ -16,7 +16,7 @@ from soloist.history.judges import Finding, Verdict, exclusion, fairness, fence
 Place = str | Path
 
 
-class Report(msgspec.Struct, frozen=True):
+class Review(msgspec.Struct, frozen=True):
     """What a history shows, property by property."""
 
     verdict: Verdict
@@ -61,7 +61,7 @@ def _hold(hold: Hold) -> dict[str, Any]:
 
 def check(
     paths: Place | Sequence[Place], *, k: int | None = None, skew: float = 0.0, bypass: int | None = None
-) -> Report:
+) -> Review:
     """Judge the history that these files are, together: one for each process will do, if their clocks agree within `skew`."""
     if k is not None and whole("k", k) < 1:
         raise UsageError(f"k must be at least 1, not {k}")
@@ -78,7 +78,7 @@ def check(
     worst = next(
         (each for verdict in ("violated", "undecided") for each in findings if each.verdict == verdict), None
     )
-    return Report(
+    return Review(
         verdict=worst.verdict if worst else findings[0].verdict,
         property=worst.property if worst else None,
         lines=books.lines,

@@ -4,6 +4,8 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 BIN := .venv/bin
 USABLE := .venv/.usable
 READY := .venv/.ready
+# The tests start many processes, and each would compile all that it imports.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test mine soak wheel-test lint bench reproduce proved docs pages stages pictures notes venv clean
 

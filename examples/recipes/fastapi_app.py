@@ -39,7 +39,10 @@ async def ticket_lock(ticket: int, request: Request) -> AsyncIterator[soloist.Ho
 
 def report_lock(request: Request) -> Iterator[soloist.SyncHold]:
     """For handlers that run in a pool of threads. It may begin in one of them and end in another."""
-    hold = request.app.state.threads.lock("report").acquire(timeout=0)
+    try:
+        hold = request.app.state.threads.lock("report").acquire(timeout=0)
+    except soloist.WouldDeadlock:  # this thread has begun the report that is being made, and is free again
+        hold = None
     if hold is None:
         raise HTTPException(409, "a report is being made", headers={"Retry-After": "10"})
     try:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -86,6 +88,21 @@ def test_fastapi(environment: dict[str, str]) -> None:
             reports = list(pool.map(lambda number: found[number % 2].post("/report"), range(4)))
             assert {each.status_code for each in reports} == {200, 409}
             assert found[0].post("/report").status_code == 200  # it was given back
+
+
+def test_fastapi_gives_a_thread_another_request_while_it_holds(environment: dict[str, str]) -> None:
+    """It has entered the dependency of the first, which goes on in another thread."""
+    from fastapi import HTTPException
+    from fastapi.testclient import TestClient
+
+    recipe: Any = load("fastapi_app")
+    with TestClient(recipe.app):
+        request = SimpleNamespace(app=recipe.app)
+        first, second = recipe.report_lock(request), recipe.report_lock(request)
+        assert next(first).valid
+        with pytest.raises(HTTPException, match="a report is being made"):
+            next(second)
+        first.close()
 
 
 def load(name: str) -> object:

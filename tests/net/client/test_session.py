@@ -49,6 +49,16 @@ async def served(
         yield nodes, servers, [addresses[name] for name in at]
 
 
+@asynccontextmanager
+async def proxied(where: str) -> AsyncIterator[tuple[FaultProxy, str]]:
+    """A proxy before an address, and its own. What a test that fails left open would fail another one, long afterwards."""
+    proxy = FaultProxy(where)
+    try:
+        yield proxy, await proxy.start()
+    finally:
+        await proxy.close()
+
+
 def cut(client: Client) -> None:
     """The connection of its loop ends, without a word."""
     assert client.contact.line
@@ -211,15 +221,15 @@ def test_from_a_node_that_hangs_who_waits_goes_on_to_the_next(monkeypatch: pytes
     monkeypatch.setattr("soloist.net.client.line.GREETING_SECONDS", 0.3)
 
     async def scenario() -> None:
-        async with served("a", "b", lease=60) as (_, _, (first, second)):
-            proxy = FaultProxy(first)
-            between = await proxy.start()
-            async with connect(f"soloist://{between},{second}") as client:
-                assert client.node == "a"
-                proxy.stop()
-                async with client.lock("x"):
-                    assert client.node == "b"
-            await proxy.close()
+        async with (
+            served("a", "b", lease=60) as (_, _, (first, second)),
+            proxied(first) as (proxy, between),
+            connect(f"soloist://{between},{second}") as client,
+        ):
+            assert client.node == "a"
+            proxy.stop()
+            async with client.lock("x"):
+                assert client.node == "b"
 
     with log_lines():
         run(scenario())
@@ -250,27 +260,28 @@ def test_behind_one_address_there_may_be_several_nodes() -> None:
     """As with a balancer, or a name with several addresses: what one of them acknowledges says nothing of another's grants."""
 
     async def scenario() -> None:
-        async with served("a", "b") as (nodes, servers, (first, second)):
-            balancer = FaultProxy(first)
-            async with connect(f"soloist://{await balancer.start()}") as client:
-                hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
-                waiting = asyncio.create_task(client.lock("x").acquire_or_raise(None))
-                await eventually(lambda: any(each.requests.waiting for each in servers[0].sessions.values()))
-                balancer.target = second
-                cut(client)  # the connection for renewals stays where it was
-                await hold.lost.wait()
-                later = await waiting
-                assert client.node == "b"
-                assert later.fence > hold.fence
-                assert await nodes[0].lock("x").acquire(timeout=3 * LEASE) is None, "b goes on to hear of it"
-                assert later.valid
-                balancer.target = first
-                cut(client)  # a may still have a session of it, and must not take it for this one
-                await eventually(lambda: client.node == "a" and client.contact.line)
-                assert not later.valid
-                async with client.lock("x", timeout=30) as last:
-                    assert last.fence > later.fence
-            await balancer.close()
+        async with (
+            served("a", "b") as (nodes, servers, (first, second)),
+            proxied(first) as (balancer, between),
+            connect(f"soloist://{between}") as client,
+        ):
+            hold = await client.lock("x", on_lost="flag").acquire_or_raise(None)
+            waiting = asyncio.create_task(client.lock("x").acquire_or_raise(None))
+            await eventually(lambda: any(each.requests.waiting for each in servers[0].sessions.values()))
+            balancer.target = second
+            cut(client)  # the connection for renewals stays where it was
+            await hold.lost.wait()
+            later = await waiting
+            assert client.node == "b"
+            assert later.fence > hold.fence
+            assert await nodes[0].lock("x").acquire(timeout=3 * LEASE) is None, "b goes on to hear of it"
+            assert later.valid
+            balancer.target = first
+            cut(client)  # a may still have a session of it, and must not take it for this one
+            await eventually(lambda: client.node == "a" and client.contact.line)
+            assert not later.valid
+            async with client.lock("x", timeout=30) as last:
+                assert last.fence > later.fence
 
     with log_lines():
         run(scenario(), seconds=60)
@@ -292,13 +303,10 @@ def test_a_first_renewal_may_take_its_time() -> None:
     """Over a slow link: each word takes longer than the pause between two renewals."""
 
     async def scenario() -> None:
-        async with served("a", lease=10) as (_, _, (where,)):
-            proxy = FaultProxy(where)
-            between = await proxy.start()
+        async with served("a", lease=10) as (_, _, (where,)), proxied(where) as (proxy, between):
             proxy.delay(0.3)
             async with connect(f"soloist://{between}") as client, client.lock("x", timeout=20) as hold:
                 assert hold.valid
-            await proxy.close()
 
     with log_lines():
         run(scenario())
@@ -327,8 +335,8 @@ def test_with_a_node_that_has_forgotten_it_a_session_begins_anew() -> None:
 POLITE = """
     import sys, time, soloist
     with soloist.connect_sync(sys.argv[1]) as client, client.lock("x", timeout=60) as hold:
-        print("holds", flush=True)
-        asked = time.monotonic()
+        last = asked = time.monotonic()
+        print("holds", flush=True)  # from now on it may be stopped, even before it has looked once
         while hold.valid:
             last, asked = asked, time.monotonic()
         print(last, flush=True)
@@ -338,17 +346,28 @@ POLITE = """
 """
 
 
+@asynccontextmanager
+async def polite(url: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", textwrap.dedent(POLITE), url, stdout=PIPE
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        await process.wait()
+
+
 @pytest.mark.parametrize("how", ["client paused", "cut", "cut one way", "reset"])
 def test_no_two_believe_that_they_hold_it_whatever_is_paused_or_cut(how: str) -> None:
     """A client in a process of its own, elsewhere by a proxy: from then on a member gets the lock, and not before."""
 
     async def scenario() -> None:
-        async with served("a") as (nodes, _, (where,)):
-            proxy = FaultProxy(where)
-            between = await proxy.start()
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-c", textwrap.dedent(POLITE), f"soloist://{between}", stdout=PIPE
-            )
+        async with (
+            served("a") as (nodes, _, (where,)),
+            proxied(where) as (proxy, between),
+            polite(f"soloist://{between}") as process,
+        ):
             assert process.stdout
             assert await process.stdout.readline() == b"holds\n"
             if how == "client paused":
@@ -365,9 +384,6 @@ def test_no_two_believe_that_they_hold_it_whatever_is_paused_or_cut(how: str) ->
                 assert last <= had
             proxy.heal()
             assert await process.stdout.readline() == b"again\n"
-            process.kill()
-            await process.wait()
-            await proxy.close()
 
     with log_lines():
         run(scenario(), seconds=120)

@@ -16,7 +16,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from soloist.net.member import pidfd
+from soloist.net.link.handshake import Who
+from soloist.net.member import pidfd, testament
+from soloist.net.member.deaths import Deaths
 from soloist.net.member.pidfd import PeerProcess, Process, take
 from soloist.testing import eventually
 from tests.net.helpers import LOOPS, Loop, run
@@ -178,8 +180,10 @@ def test_looked_up_all_must_be_as_it_was_stated(
 
 def test_named_by_the_kernel_a_number_of_another_namespace_does_not_matter() -> None:
     with other() as peer:
-        if pidfd._named(peer.socket) is None:
+        descriptor = pidfd._named(peer.socket)
+        if descriptor is None:
             pytest.skip("this kernel does not name it")
+        os.close(descriptor)
         for stated in (None, Process(1, 1, peer.stated.boot), Process(1, peer.stated.namespace, "another")):
             process = take(peer.socket, stated)
             assert process
@@ -245,6 +249,22 @@ def test_what_a_loop_gives_for_a_socket_will_do(loop: Loop) -> None:
         mine.close()
 
     run(main(), loop=loop)
+
+
+def test_after_the_end_no_process_is_watched_any_more() -> None:
+    """A peer may get through while its node closes: what is taken then is closed by nobody."""
+
+    async def main() -> None:
+        with other() as peer:
+            theirs = Who("t", "b", "lamport", ("a", "b"), "0" * 32, 0)
+            files = len(os.listdir("/proc/self/fd"))
+            deaths = Deaths(testament.Testament(False), lambda *_: None)
+            deaths.watch(theirs, peer.socket)
+            deaths.close()
+            deaths.watch(theirs, peer.socket)
+            assert len(os.listdir("/proc/self/fd")) == files
+
+    run(main())
 
 
 def in_child(work: Callable[[], object]) -> bytes:

@@ -146,8 +146,10 @@ def test_a_whole_file_of_nonsense_is_bad(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read_is_bad(tmp_path: Path) -> None:
     (tmp_path / "votes").mkdir(parents=True)
+    files = len(os.listdir("/dev/fd"))
     with opened(tmp_path) as kept:
         assert "Is a directory" in kept.bad
+    assert len(os.listdir("/dev/fd")) == files, "and nothing stays open"
 
 
 def test_whoever_has_a_bad_file_can_be_a_voter_to_be(tmp_path: Path) -> None:

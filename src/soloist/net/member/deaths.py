@@ -17,12 +17,13 @@ class Deaths:
         self.testament, self.dead = testament, dead
         self.processes: dict[str, PeerProcess] = {}
         """Of peers on this host."""
+        self.closed = False
 
     def watch(self, theirs: Who, sock: Any) -> None:
         """On one host the end of a process is known at once, and for certain. But if it serves others, they go on."""
         if before := self.processes.pop(theirs.node, None):
             before.close()
-        process = take(sock, None)
+        process = None if self.closed else take(sock, None)  # others may get through to us until the end
         if process and process.confirmed and not theirs.serves:
             self.processes[theirs.node] = process
             process.watch(lambda: self.dead(theirs.incarnation, "its process is gone"))
@@ -34,5 +35,6 @@ class Deaths:
             self.dead(ended, "its sentinel says so")
 
     def close(self) -> None:
+        self.closed = True
         for process in self.processes.values():
             process.close()

@@ -15,6 +15,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -241,7 +242,7 @@ class DiskVotes:
             raise OSError(0, "it does not read as it was written")
 
     def _content(self) -> bytes:
-        with open(os.open(NAME, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._folder), "rb") as file:
+        with open(NAME, "rb", opener=partial(os.open, dir_fd=self._folder)) as file:
             return file.read()
 
     @contextlib.contextmanager

@@ -49,14 +49,14 @@ def found(report: Report) -> dict[str, Any]:
 @pytest.mark.parametrize("name", CATALOGUE)
 @pytest.mark.usefixtures("two_cores")
 def test_the_same_report(name: str) -> None:
-    for channels in ("fifo", "any"):
-        alone, two, four = (
+    for channels, many in (("fifo", 4), ("any", 2)):
+        alone, together = (
             check(CATALOGUE[name], 2, 2, channels=channels, endless_states=2000, jobs=jobs)
-            for jobs in (1, 2, 4)
+            for jobs in (1, many)
         )
-        assert found(two) == found(alone) == found(four)
+        assert found(together) == found(alone)
         if alone.verdict == judge.HOLDS:
-            assert two.vacuity == alone.vacuity == four.vacuity
+            assert together.vacuity == alone.vacuity
 
 
 @pytest.mark.parametrize("mutant", one_for_each_property(), ids=lambda mutant: mutant.breaks)

@@ -30,9 +30,10 @@ exploring = sys.modules["soloist.check.explore"]  # the package has a function o
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the first state on."""
+    """From the first state on. How much memory is used would be looked up after each of them."""
     for name in ("PAUSE", "WIDE_FROM", "FRONTIER"):
         monkeypatch.setattr(exploring, name, 1)
+    monkeypatch.setattr(exploring, "memory_used", lambda pid=None: 0)
 
 
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

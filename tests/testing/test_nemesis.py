@@ -24,6 +24,8 @@ from soloist.testing.nemesis import KINDS, UNCUT, Nemesis
 LEASE = 1.0
 MINUTES = float(os.environ.get("SOLOIST_SOAK_MINUTES", "5"))
 SEMAPHORE: dict[str, Any] = {"semaphore": 2, "locks": 3, "semaphore_algorithm": "bulgannawar-vaidya"}
+FEW: dict[str, Any] = {"tasks": 2, "locks": 4}
+"""As many contend for each lock as usually, and half as many in all."""
 LOCKS: dict[str, dict[str, Any]] = {
     "naimi-trehel": {},
     "lodha-kshemkalyani": {"algorithm": "lodha-kshemkalyani"},
@@ -33,7 +35,7 @@ LOCKS: dict[str, dict[str, Any]] = {
 
 def judged(names: str, seconds: float = 0.0, **options: Any) -> Judgement:
     """With no time given, each kind once."""
-    with Nemesis(names, every=(0.1, 0.4), **{"lease": LEASE, **options}) as nemesis:
+    with Nemesis(names, every=(0.1, 0.4), **FEW | {"lease": LEASE} | options) as nemesis:
         found = nemesis.haunt(seconds, least=len(nemesis.kinds))
         # Once all have left and come back all offer the later version, and that is the one in use.
         version = VERSION + ("leave" in nemesis.kinds)
@@ -66,7 +68,7 @@ def test_slots_of_a_semaphore_and_two_versions_mixed() -> None:
 
 def test_strangers_join_and_leave_or_are_killed() -> None:
     """They contend like the others, and are judged like them."""
-    with Nemesis("abc", seed=6, lease=LEASE, kinds=["join"], every=(0.1, 0.2)) as nemesis:
+    with Nemesis("abc", seed=6, lease=LEASE, kinds=["join"], every=(0.1, 0.2), **FEW) as nemesis:
         found = nemesis.haunt(0.0, least=3)
     assert not found.problems
     assert set(found.errors) <= {"NoQuorum", "LockLost"}
@@ -78,7 +80,7 @@ def test_strangers_join_and_leave_or_are_killed() -> None:
 
 def test_a_daemon_is_killed_whose_client_holds() -> None:
     """What the client does afterwards, it does without the lock, and knows it."""
-    with Nemesis("abc", seed=7, lease=LEASE, kinds=["daemon"], every=(0.1, 0.2)) as nemesis:
+    with Nemesis("abc", seed=7, lease=LEASE, kinds=["daemon"], every=(0.1, 0.2), **FEW) as nemesis:
         found = nemesis.haunt(0.0, least=2)
     assert not found.problems
     assert set(found.errors) <= {"NoQuorum", "LockLost"}
@@ -99,7 +101,8 @@ def test_cables_between_hosts_are_cut() -> None:
 def test_for_long(algorithm: str, direct: bool) -> None:
     seed = int.from_bytes(os.urandom(2), "big")
     print("seed", seed)
-    judged("abcde", 60 * MINUTES, seed=seed, lease=2.0, direct=direct, **LOCKS[algorithm])
+    options = {"locks": 8, **LOCKS[algorithm]}
+    judged("abcde", 60 * MINUTES, seed=seed, lease=2.0, direct=direct, tasks=4, **options)
 
 
 def test_an_old_vote_file_that_is_still_the_newest_is_no_amnesia(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ show that there is none.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from random import Random
 
@@ -27,6 +28,9 @@ from soloist.check.steps import Action
 QUOTIENTS = ("messages", "values", "clocks")
 STATES, STEPS = 2000, 400
 """States and steps of a class that nobody has proved, looked at in one check."""
+RECENT = 20_000
+"""States whose steps are kept."""
+Link = tuple[object, ...]
 
 
 def passes(what: Setting) -> bool:
@@ -84,31 +88,45 @@ def is_void(model: Model, state: int, action: Action) -> bool:
     return void is not None and void(process, action.sender, message)
 
 
+class Hurry:
+    """What is called early in a space, and what can follow: each state is looked at from many others."""
+
+    def __init__(self, what: Setting, history: History | None) -> None:
+        self.space = Space(what, QUOTIENTS, history, trust=True)
+        self._early = Early(self.space.model)
+        self.steps = lru_cache(maxsize=RECENT)(self._steps)
+        self.early = lru_cache(maxsize=RECENT)(self._early_links)
+
+    def _steps(self, state: int) -> dict[Link, tuple[Action, int]]:
+        return {link(action): (action, target) for action, target in self.space.actions(state)}
+
+    def _early_links(self, state: int) -> dict[Link, tuple[Action, int]]:
+        return {link(action): (action, target) for action, target in self._early.steps(state)}
+
+
 def hasty(what: Setting, history: History | None = None) -> Iterator[str]:
     """Deliveries that the algorithm calls early although it matters when they are made."""
-    space = Space(what, QUOTIENTS, history, trust=True)
-    early = Early(space.model)
-    for state in explore(space).states:
-        for action, target in early.steps(state):
-            for other, there in space.actions(state):
-                if link(other) != link(action) and not swaps(early, space, action, target, other, there):
+    hurry = Hurry(what, history)
+    for state in explore(hurry.space).states:
+        for early, (action, target) in hurry.early(state).items():
+            first = hurry.steps(hurry.space.normal(target))
+            for each, (other, there) in hurry.steps(state).items():
+                if each != early and not swaps(hurry, action, first.get(each), other, there):
                     yield f"{action} and {other}"
 
 
-def link(action: Action) -> tuple[object, ...]:
+def link(action: Action) -> Link:
     """What is done, whatever the clocks are by now."""
     return (*action[:3], action.timer, action.choices)
 
 
-def swaps(early: Early, space: Space, action: Action, target: int, other: Action, there: int) -> bool:
+def swaps(hurry: Hurry, action: Action, now: tuple[Action, int] | None, other: Action, there: int) -> bool:
     """Both orders are possible and lead to the same state. Neither changes what the other does, but for this:
     a site may enter at the last of several deliveries, whichever it is, if the others send nothing. And the
     early one is early still afterwards, unless it has become the last."""
-    now = {link(a): (a, end) for a, end in space.actions(space.normal(target))}.get(link(other))
-    later = {link(a): (a, end) for a, end in space.actions(there)}.get(link(action))
+    later = hurry.steps(there).get(link(action))
     if now is None or later is None or now[1] != later[1] or now[0].sent != other.sent or later[0].sent:
         return False
     if later[0].entered:
         return now[0].entered and (other.site, other.event, other.sent) == (action.site, "deliver", 0)
-    stays = link(action) in {link(a) for a, _ in early.steps(there)}
-    return stays and now[0].entered == other.entered
+    return link(action) in hurry.early(there) and now[0].entered == other.entered

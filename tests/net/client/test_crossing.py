@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from soloist.net import Client, connect
+from soloist.net.client import contact
+from soloist.net.client.line import Line, dial
 from soloist.net.service.dialogue import Reply, Request, decode_request
 from soloist.net.service.visit import Visit
-from soloist.testing import eventually
+from soloist.testing import eventually, ports
+from tests.net.client.test_one_holder import Balancer
 from tests.net.client.test_session import cut, served
 from tests.net.helpers import log_lines, run
 
@@ -143,6 +146,86 @@ def test_what_is_given_back_is_never_what_was_granted_since(deaf: Deaf) -> None:
             async with asyncio.timeout(10):
                 assert (await asked).valid
             await asked.result().release()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_what_comes_right_behind_a_welcome_is_heard_in_the_session_that_it_is_about(
+    deaf: Deaf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind one address it came from a to b and back: what a grants at once is good as long as a says, and not b."""
+
+    async def scenario() -> None:
+        with ports("s") as found:
+            async with (
+                served("a", "b") as (nodes, servers, (first, second)),
+                Balancer.at(found["s"], first, first) as balancer,
+                connect(f"soloist://{found['s']}") as client,
+            ):
+                taken = await nodes[0].lock("x").acquire_or_raise(None)
+                asked = asyncio.create_task(client.lock("x", on_lost="flag").acquire_or_raise(None))
+                (session,) = servers[0].sessions.values()
+                await eventually(lambda: session.requests.waiting)
+                balancer.line = balancer.pulse = second
+                await back(client)
+                await eventually(lambda: client.contact.session.begun, "it has a session with b")
+                granted, overtaken = asyncio.Event(), asyncio.Event()
+
+                async def later(*call: Any) -> Any:
+                    welcome = await dial(*call)
+                    await taken.release()
+                    granted.set()
+                    await overtaken.wait()
+                    return welcome
+
+                monkeypatch.setattr(contact, "dial", later)
+                balancer.line = first
+                cut(client)
+                await granted.wait()
+                await eventually(
+                    lambda: servers[0].sessions.get(session.key) is not session, "it was silent at a"
+                )
+                async with nodes[1].lock("x", timeout=10) as other:
+                    assert not (asked.done() and asked.result().valid and other.valid)
+                    monkeypatch.setattr(contact, "dial", dial)
+                    balancer.pulse, deaf.over = first, True
+                    overtaken.set()
+                async with asyncio.timeout(20):
+                    assert (await asked).valid
+                await asked.result().release()
+
+    with log_lines():
+        run(scenario())
+
+
+def test_a_line_that_is_lost_as_soon_as_it_is_made_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The node hangs up right behind its welcome: nothing more comes over that line, and nobody takes it for one."""
+
+    async def scenario() -> None:
+        async with (
+            served("a", lease=60) as (nodes, _, (where,)),
+            connect(f"soloist://{where}") as client,
+        ):
+            hold = await client.lock("x").acquire_or_raise(None)
+
+            made: list[Line] = []
+
+            async def lost(*call: Any) -> Any:
+                monkeypatch.setattr(contact, "dial", dial)
+                line, welcome = await dial(*call)
+                made.append(line)
+                line.transport.abort()
+                await line.gone.wait()
+                return line, welcome
+
+            monkeypatch.setattr(contact, "dial", lost)
+            cut(client)
+            await eventually(lambda: made and client.contact.line)
+            assert hold.valid
+            await hold.release()
+            async with nodes[1].lock("x", timeout=10):
+                pass
 
     with log_lines():
         run(scenario())

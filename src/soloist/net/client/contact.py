@@ -162,6 +162,7 @@ class Contact:
             self.wanted()
         self.desk.say_again()
         self._tell()
+        self.loop.call_soon(line.begins)
 
     def line_lost(self, line: Line, why: str) -> None:
         if line is not self.line:
@@ -182,8 +183,11 @@ class Contact:
 
     def _looked(self, search: asyncio.Task[None]) -> None:
         self._search = None
-        if not search.cancelled() and (error := search.exception()):
-            self.desk.fail_all(error if isinstance(error, NodeClosed) else NodeClosed(repr(error)))
+        if not search.cancelled():
+            if error := search.exception():
+                self.desk.fail_all(error if isinstance(error, NodeClosed) else NodeClosed(repr(error)))
+            elif self.line is None:  # lost as soon as it was found
+                self._look_for_node()
         self._tell()
 
     async def _look(self, gone: bool) -> None:

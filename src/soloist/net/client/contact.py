@@ -131,7 +131,8 @@ class Contact:
             self._end_session("its session is over")
         key = Session(self.session.clock) if moves else self.session
         key.turn += 1
-        greeting = Greeting(self.who, where, key.key, () if moves else self.desk.live(), turn=key.turn)
+        live = self.desk.live() if key.node else ()  # else no node has anything of it
+        greeting = Greeting(self.who, where, key.key, live, turn=key.turn)
         if self._memory:
             line, welcome = await self._memory.dial(self.desk.client, greeting)
         else:

@@ -14,7 +14,8 @@ that it *sent*. But a node has a lease of its own, and what its clients hold is 
   the session's lease has passed since the last acknowledgement, on a clock that runs faster than the client's.
 - S5 who comes back within that time, with the session's secret number, goes on in it. The node releases what the client no
   longer has, as its latest hello says, and what it says once it is welcome that it has given back since; the client loses what the node no longer has, and is told
-  again of what was lost meanwhile. What was lost before the client has heard of the grant is asked for anew.
+  again of what was lost meanwhile. What is lost before anybody was let in is given back, and asked for anew by another number: words
+  about the one before may be on their way. What comes behind the welcome is heard once the client is in the session that it is about.
   A session is with one node: where another one answers, or the same one that has forgotten it, another session begins.
 
 A node that ends of its own will outwaits S4 for all sessions before it says goodbye to its peers: their clients may be

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from soloist.net.service.keys import make_keys
 from soloist.net.service.rights import Limits
 from soloist.net.service.visit import FRAMES_A_TURN
 from soloist.testing import eventually, memory_cluster, ports
+from tests.net.client.test_session import cut
 from tests.net.helpers import assert_at_rest, log_lines, run
 
 SECRET = b"open sesame"
@@ -296,6 +297,33 @@ def test_limits_are_said(secret_file: Path) -> None:
                 assert all(hold and hold.valid for hold in holds)
             await eventually(lambda: not server.doors[0].visits)
             assert all(each.nothing(epoch=-1) for each in server.doors[0].accounts.values())
+
+    with log_lines():
+        run(scenario())
+
+
+def test_who_has_much_and_has_been_at_work_for_long_says_so_in_one_frame() -> None:
+    """In numbers of their own, a thousand million requests later, they would not fit in."""
+
+    async def scenario() -> None:
+        async with (
+            served(limits=Limits(frame=1024), lease=60) as (nodes, server, where),
+            connect(f"soloist://{where}") as client,
+        ):
+            client.desk.next = count(10**9).__next__
+            holds = [await client.lock(f"x{number}").acquire_or_raise(None) for number in range(200)]
+            taken = await nodes[0].lock("y").acquire_or_raise(None)
+            waiting = [asyncio.create_task(client.lock("y").acquire_or_raise(None)) for _ in range(100)]
+            (session,) = server.sessions.values()
+            await eventually(lambda: len(session.requests.waiting) == len(waiting))
+            line = client.contact.line
+            cut(client)
+            await eventually(lambda: client.contact.line not in (None, line), "it is back")
+            assert all(hold.valid for hold in holds)
+            assert len(session.requests.waiting) == len(waiting)
+            await taken.release()
+            for each in waiting:
+                await (await each).release()
 
     with log_lines():
         run(scenario())

@@ -156,7 +156,7 @@ def test_who_is_cancelled_when_it_has_just_been_welcome_leaves_no_connection(
 
             def welcome(line: Line, body: memoryview) -> None:
                 greeted(line, body)
-                if line.open:
+                if line.welcomed.done():
                     starting.cancel()
 
             monkeypatch.setattr(Line, "_greeted", welcome)

@@ -131,7 +131,8 @@ class Contact:
             self._end_session("its session is over")
         key = Session(self.session.clock) if moves else self.session
         key.turn += 1
-        greeting = Greeting(self.who, where, key.key, () if moves else self.desk.live(), turn=key.turn)
+        live = self.desk.live() if key.node else ()  # else no node has anything of it
+        greeting = Greeting(self.who, where, key.key, live, turn=key.turn)
         if self._memory:
             line, welcome = await self._memory.dial(self.desk.client, greeting)
         else:
@@ -162,6 +163,7 @@ class Contact:
             self.wanted()
         self.desk.say_again()
         self._tell()
+        self.loop.call_soon(line.begins)
 
     def line_lost(self, line: Line, why: str) -> None:
         if line is not self.line:
@@ -182,8 +184,11 @@ class Contact:
 
     def _looked(self, search: asyncio.Task[None]) -> None:
         self._search = None
-        if not search.cancelled() and (error := search.exception()):
-            self.desk.fail_all(error if isinstance(error, NodeClosed) else NodeClosed(repr(error)))
+        if not search.cancelled():
+            if error := search.exception():
+                self.desk.fail_all(error if isinstance(error, NodeClosed) else NodeClosed(repr(error)))
+            elif self.line is None:  # lost as soon as it was found
+                self._look_for_node()
         self._tell()
 
     async def _look(self, gone: bool) -> None:

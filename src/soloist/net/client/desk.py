@@ -30,12 +30,14 @@ ANSWER_SECONDS = 2.0
 class Wanted:
     """A request that waits."""
 
-    def __init__(self, lock: Lock, asked: bytes, ticket: Granted) -> None:
+    def __init__(self, lock: Lock, asked: Acquire, ticket: Granted) -> None:
         self.lock, self.asked, self.ticket = lock, asked, ticket
+        self.number, self.frame = asked.number, written(asked)
         self.tickets: list[Ticket] = [ticket]
 
-    def again(self) -> None:
-        """What it was granted came to nothing."""
+    def again(self, number: int) -> None:
+        """What it was granted came to nothing. The number is another one, for words about the one before are on their way."""
+        self.number, self.frame = number, written(msgspec.structs.replace(self.asked, number=number))
         del self.tickets[1:]
         self.ticket.fence, self.ticket.slot, self.ticket.gone = 0, None, False
 
@@ -65,10 +67,10 @@ class Desk:
             number, lock.name, value, lock.permits, timeout, lock.note, lock.on_holder_loss, lock.lock_delay
         )
         ticket = Granted()
-        wanted = self.wanted[number] = Wanted(lock, written(asked), ticket)
+        wanted = self.wanted[number] = Wanted(lock, asked, ticket)
         future = ticket.future = Summons(loop=client.loop)
         self.contact.wanted()
-        self.contact.write(wanted.asked)
+        self.contact.write(wanted.frame)
         try:
             if timeout is None:
                 await future
@@ -79,7 +81,7 @@ class Desk:
             if not ticket.grant.good:
                 raise LockLost(f"{lock.name!r} is lost: it was so before it could be held", name=lock.name)
         except BaseException:
-            self._withdraw(number)
+            self._withdraw(wanted.number)
             raise
         return wanted.tickets
 
@@ -160,8 +162,8 @@ class Desk:
             wanted.ticket.fail(error_of(said, wanted.lock.name))
 
     def _lost(self, number: int, why: str) -> None:
-        if number in self.unsure:
-            del self.granted[number]
+        """If nobody was let in, or has even heard of the grant, it is asked for again."""
+        if number in self.unsure or number in self.wanted:
             self._say(Release(number))
             self.contact.write(self._want_again(number))
         elif grant := self.granted.get(number):
@@ -178,14 +180,16 @@ class Desk:
     # The line.
 
     def _want_again(self, number: int) -> bytes:
-        wanted = self.wanted[number] = self.unsure.pop(number)
-        wanted.again()
-        return wanted.asked
+        self.granted.pop(number, None)
+        wanted = self.wanted.pop(number, None) or self.unsure.pop(number)
+        wanted.again(self.next())
+        self.wanted[wanted.number] = wanted
+        return wanted.frame
 
     def say_again(self) -> None:
         """Over a new connection: what waits still waits."""
         for number in sorted(self.wanted):
-            self.contact.write(self.wanted[number].asked)
+            self.contact.write(self.wanted[number].frame)
 
     def lose_all(self, why: str, kept: tuple[int, ...] = ()) -> None:
         """The node has these no more, or the session is over."""

@@ -10,7 +10,16 @@ import msgspec
 from soloist.core import ProtocolError
 from soloist.net.errors import NodeClosed
 from soloist.net.link.wire import encode, frame
-from soloist.net.service.dialogue import VERSION, Challenge, Hello, Proof, Sorry, Welcome, decode_greeting
+from soloist.net.service.dialogue import (
+    VERSION,
+    Challenge,
+    Hello,
+    Proof,
+    Sorry,
+    Welcome,
+    decode_greeting,
+    steps,
+)
 from soloist.net.service.rights import code
 
 
@@ -38,7 +47,8 @@ class Greeting:
         turn: int = 0,
     ) -> None:
         self.who, self.where = who, where
-        said = Hello(VERSION, who.program, session, live, who.lease, pulse, who.client, os.urandom(16), turn)
+        nonce = os.urandom(16)
+        said = Hello(VERSION, who.program, session, steps(live), who.lease, pulse, who.client, nonce, turn)
         self._hello = encode(said)
         self._challenge: bytes | None = None
 

@@ -27,10 +27,12 @@ LEAST_FRAME = 5
 """Bytes."""
 GREETING_SECONDS = 5.0
 CLOSE_SECONDS = 1.0
+WRONG = (ProtocolError, msgspec.MsgspecError, NodeClosed)
+"""What cannot be gone on from."""
 
 
 class Line(asyncio.BufferedProtocol):
-    """Opened by `open`; from then on the client hears what the node says, and of the end."""
+    """Made by `dial`. Once it `begins`, the client hears what the node says, and of the end."""
 
     transport: asyncio.Transport
     open = False
@@ -42,6 +44,8 @@ class Line(asyncio.BufferedProtocol):
         self.get_buffer = partial({0: self.space}.get, 0)  # type: ignore[method-assign, assignment]
         """Whatever the size: a call less for each answer than a method."""
         self.welcomed: asyncio.Future[Welcome] = asyncio.get_running_loop().create_future()
+        self.early: list[bytes] = []
+        """What came behind the welcome before the client was in the session that it is about."""
         self.why = ""
         """It ended for a reason that is worth telling."""
         self.gone = asyncio.Event()
@@ -60,23 +64,37 @@ class Line(asyncio.BufferedProtocol):
                     self.client.heard(decode_reply(body))
                 else:
                     self._greeted(body)
-        except (ProtocolError, msgspec.MsgspecError) as error:
-            what = (
-                f"is no node of ours: {error}" if self.open else "does not speak as a port for clients does"
-            )
-            self._fail(NodeClosed(f"{self.greeting.where} {what}"))
-        except NodeClosed as error:
+        except WRONG as error:
             self._fail(error)
 
     def _greeted(self, body: memoryview) -> None:
-        if answer := self.greeting.heard(body):
+        if self.greeting.welcome:
+            self.early.append(bytes(body))
+        elif answer := self.greeting.heard(body):
             self.transport.write(answer)
-        elif self.greeting.welcome:
-            self.open = True
-            if not self.welcomed.done():
-                self.welcomed.set_result(self.greeting.welcome)
+        elif self.greeting.welcome and not self.welcomed.done():
+            self.welcomed.set_result(self.greeting.welcome)
 
-    def _fail(self, error: NodeClosed) -> None:
+    def begins(self) -> None:
+        """The client is in the session of this line. Called by the loop, for whoever is let in goes on at once."""
+        if self.client.contact.line is not self:
+            return
+        self.open = True
+        try:
+            for body in self.early:
+                self.client.heard(decode_reply(body))
+        except WRONG as error:
+            self._fail(error)
+        self.early.clear()
+        if self.gone.is_set():
+            self._lost()
+
+    def _fail(self, error: Exception) -> None:
+        if not isinstance(error, NodeClosed):
+            what = (
+                f"is no node of ours: {error}" if self.open else "does not speak as a port for clients does"
+            )
+            error = NodeClosed(f"{self.greeting.where} {what}")
         self.why = str(error)
         if not self.welcomed.done():
             self.welcomed.set_exception(error)
@@ -87,7 +105,10 @@ class Line(asyncio.BufferedProtocol):
         if not self.welcomed.done():
             self.welcomed.set_exception(NodeClosed(f"{self.greeting.where} hung up"))
         elif self.open:
-            self.client.contact.line_lost(self, self.why or f"{self.greeting.where} is gone")
+            self._lost()
+
+    def _lost(self) -> None:
+        self.client.contact.line_lost(self, self.why or f"{self.greeting.where} is gone")
 
     async def end(self) -> None:
         """Close it, and wait for that: TLS says goodbye, and a loop that is closed meanwhile leaves the socket behind."""

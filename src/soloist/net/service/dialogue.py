@@ -6,6 +6,7 @@ bears the number of its question. Greetings are maps, so that versions can tell 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -14,7 +15,7 @@ from soloist.net.engine.inquiry import Inspection
 from soloist.net.link.wire import LockState
 from soloist.net.member.breaks import Broken
 
-VERSION = 2
+VERSION = 3
 MOST_LIVE = 20_000
 """Requests and holds that one session may have."""
 
@@ -28,7 +29,7 @@ class Hello(msgspec.Struct, frozen=True, tag="hello"):
     session: bytes = b""
     """Drawn by the client; a connection that knows it may go on in the session."""
     live: tuple[int, ...] = ()
-    """The requests and holds that the client has in it."""
+    """The requests and holds that the client has in it: the lowest number, and from each to the next (`steps`)."""
     lease: float = 0.0
     """The longest session lease that the client wants; 0: as the node has it."""
     pulse: bool = False
@@ -76,6 +77,15 @@ class Sorry(msgspec.Struct, frozen=True, tag="sorry"):
 
 
 Greeting = Hello | Challenge | Proof | Welcome | Sorry
+
+
+def steps(numbers: Iterable[int]) -> tuple[int, ...]:
+    """Few bytes each, however long their client has been at work: a hello has to fit into a frame."""
+    before, found = 0, []
+    for number in sorted(numbers):
+        found.append(number - before)
+        before = number
+    return tuple(found)
 
 
 # What a client asks.

@@ -125,13 +125,11 @@ class Requests:
 
     def acquire(self, asked: Acquire) -> None:
         number = asked.number
-        if (hold := self.holds.get(number)) and hold.why:  # lost before the client has heard of the grant
-            self.release(number)
         if number in self.holds or number in self.waiting or number in self.tasks:
             if self.session.stay is None:
                 raise ProtocolError(f"number {number} is in use")
-            if number in self.holds:  # asked again after a reconnection: the answer was lost
-                self.session.say(_granted(number, self.holds[number]))
+            if hold := self.holds.get(number):  # our answer was lost with a line, or they have crossed
+                self.session.say(Lost(number, hold.why) if hold.why else _granted(number, hold))
             return
         try:
             self._check()

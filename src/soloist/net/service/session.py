@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import socket
+from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,7 @@ class Session:
             self.pulse.hang_up()
         self.requests.abandon(why)
 
-    def resume(self, live: tuple[int, ...]) -> tuple[int, ...]:
+    def resume(self, live: Iterable[int]) -> tuple[int, ...]:
         """S5. What the client has no more is released; gives what is there."""
         kept = set(live)
         for number in self.requests.live():

@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -198,7 +199,7 @@ class Visit(asyncio.BufferedProtocol):
                 lease=lease.length if lease else 0.0,
                 renewed=bool(lease) or self.server.bounded(),
                 resumed=resumed,
-                live=session.resume(hello.live) if resumed else (),
+                live=session.resume(accumulate(hello.live)) if resumed else (),
                 code=proof,
                 instance=session.instance,
             )

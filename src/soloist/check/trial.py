@@ -94,24 +94,27 @@ class Hurry:
     def __init__(self, what: Setting, history: History | None) -> None:
         self.space = Space(what, QUOTIENTS, history, trust=True)
         self._early = Early(self.space.model)
-        self.steps = lru_cache(maxsize=RECENT)(self._steps)
-        self.early = lru_cache(maxsize=RECENT)(self._early_links)
+        self.steps = lru_cache(maxsize=RECENT)(self.space.actions)
+        self.early = lru_cache(maxsize=RECENT)(lambda state: list(self._early.steps(state)))
+        self.by_link = lru_cache(maxsize=RECENT)(self._by_link)
+        self.early_links = lru_cache(maxsize=RECENT)(self._early_links)
 
-    def _steps(self, state: int) -> dict[Link, tuple[Action, int]]:
-        return {link(action): (action, target) for action, target in self.space.actions(state)}
+    def _by_link(self, state: int) -> dict[Link, tuple[Action, int]]:
+        return {link(action): (action, target) for action, target in self.steps(state)}
 
-    def _early_links(self, state: int) -> dict[Link, tuple[Action, int]]:
-        return {link(action): (action, target) for action, target in self._early.steps(state)}
+    def _early_links(self, state: int) -> set[Link]:
+        return {link(action) for action, _ in self.early(state)}
 
 
 def hasty(what: Setting, history: History | None = None) -> Iterator[str]:
     """Deliveries that the algorithm calls early although it matters when they are made."""
     hurry = Hurry(what, history)
     for state in explore(hurry.space).states:
-        for early, (action, target) in hurry.early(state).items():
-            first = hurry.steps(hurry.space.normal(target))
-            for each, (other, there) in hurry.steps(state).items():
-                if each != early and not swaps(hurry, action, first.get(each), other, there):
+        for action, target in hurry.early(state):
+            first = hurry.by_link(hurry.space.normal(target))
+            for other, there in hurry.steps(state):
+                each = link(other)
+                if each != link(action) and not swaps(hurry, action, first.get(each), other, there):
                     yield f"{action} and {other}"
 
 
@@ -124,9 +127,9 @@ def swaps(hurry: Hurry, action: Action, now: tuple[Action, int] | None, other: A
     """Both orders are possible and lead to the same state. Neither changes what the other does, but for this:
     a site may enter at the last of several deliveries, whichever it is, if the others send nothing. And the
     early one is early still afterwards, unless it has become the last."""
-    later = hurry.steps(there).get(link(action))
+    later = hurry.by_link(there).get(link(action))
     if now is None or later is None or now[1] != later[1] or now[0].sent != other.sent or later[0].sent:
         return False
     if later[0].entered:
         return now[0].entered and (other.site, other.event, other.sent) == (action.site, "deliver", 0)
-    return link(action) in hurry.early(there) and now[0].entered == other.entered
+    return link(action) in hurry.early_links(there) and now[0].entered == other.entered

@@ -27,6 +27,8 @@ from tests.deploy.test_files import DEPLOY, UNIT, compose, of_kind
 SOLOIST = [sys.executable, "-m", "soloist"]
 SECONDS = 60
 HOST = "worker-7.example"
+LEASE = 3.0
+"""Seconds. The files leave it as it is; here each kill is out-waited."""
 
 
 class Stand:
@@ -60,7 +62,8 @@ class Hosts:
             told.setblocking(False)
 
     def _local(self, config: str, name: str, where: Mapping[str, str]) -> str:
-        """The same file, with paths below our directory and addresses of this host."""
+        """The same file, with paths below our directory, addresses of this host, and a shorter lease."""
+        config = f"lease = {LEASE}\n{config}"
         for node, address in where.items():
             if node in self.stands:
                 line = re.search(rf"^{node} = .*$", config, re.MULTILINE)

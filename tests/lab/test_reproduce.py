@@ -24,7 +24,7 @@ from soloist.lab.report import Findings, Test, claim, markdown_table
 from soloist.lab.reproduce import PAPERS
 from soloist.lab.workbench import Workbench
 
-SMALL = 0.02
+SMALL = 0.01
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import signal
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import pytest
 
 from soloist import algorithms
 from soloist.algorithms import CATALOGUE, load_any
-from soloist.check import Limits, Report, beside, check, judge, passes
+from soloist.check import Limits, Progress, Report, beside, check, judge, passes
 from soloist.core import UsageError
 
 from .test_mutants import Mutant
@@ -99,7 +99,7 @@ def test_the_seconds_hold_for_all() -> None:
     assert "0.001 seconds" in report.reason
 
 
-def elsewhere(method: Callable[..., Any], what: Callable[[], None]) -> Callable[..., Any]:
+def elsewhere(method: Callable[..., Any], what: Callable[[], object]) -> Callable[..., Any]:
     """The same, but in another process than this one `what` happens first."""
     here = os.getpid()
 
@@ -130,14 +130,74 @@ def judge_text(report: Report) -> str:
     return text(report)
 
 
+@pytest.mark.parametrize("search", ["remembering", "endless"])
 @pytest.mark.usefixtures("two_cores")
-def test_an_error_beside_is_told_as_an_error_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_beside_is_told_as_an_error_here(search: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise UsageError("no such thing")
 
-    monkeypatch.setattr(passes.Assignment, "remembering", fail)
+    monkeypatch.setattr(passes.Assignment, search, fail)
     with pytest.raises(UsageError, match="no such thing"):
         check(CATALOGUE["ricart-agrawala"], 3, 1, jobs=2)
+    assert not multiprocessing.active_children()
+
+
+@pytest.fixture
+def slow_history(two_cores: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], object]]:
+    """The search with memory, beside, waits until it is let go on."""
+    wait, go_on = os.pipe()
+    slow = elsewhere(passes.Assignment.remembering, lambda: os.read(wait, 1))
+    monkeypatch.setattr(passes.Assignment, "remembering", slow)
+    yield lambda: os.write(go_on, b"!")
+    os.close(wait)
+    os.close(go_on)
+
+
+def test_what_nobody_has_begun_is_searched_here(
+    slow_history: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And it is reported in its turn all the same."""
+    alone = check(CATALOGUE["ricart-agrawala"], 3, 1, jobs=1)
+    endless, here = passes.Assignment.endless, []
+
+    def noted(*arguments: Any, **named: Any) -> Any:
+        here.append(os.getpid())
+        slow_history()
+        return endless(*arguments, **named)
+
+    monkeypatch.setattr(passes.Assignment, "endless", noted)
+    report = check(CATALOGUE["ricart-agrawala"], 3, 1, jobs=2)
+    assert here == [os.getpid()]
+    assert found(report) == found(alone)
+
+
+def test_what_is_broken_counts_before_what_failed_here_meanwhile(
+    slow_history: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it does where nobody helps, and the search that fails is never made."""
+    (mutant,) = (each for each in one_for_each_property() if each.breaks == "fence")
+    monkeypatch.setitem(algorithms.CATALOGUE, mutant.card.name, mutant.card)
+
+    def fail(*_: Any, **__: Any) -> None:
+        slow_history()
+        raise UsageError("no such thing")
+
+    monkeypatch.setattr(passes.Assignment, "endless", fail)
+    wanted = {"k": mutant.k, "options": mutant.options, "properties": ["fence", "starvation"]}
+    alone, two = (check(mutant.card, mutant.nodes, mutant.rounds, jobs=jobs, **wanted) for jobs in (1, 2))  # type: ignore[arg-type]
+    assert (alone.verdict, alone.property) == ("violated", "fence")
+    assert found(two) == found(alone)
+
+
+@pytest.mark.usefixtures("slow_history")
+def test_ctrl_c_while_helping_waits_for_nobody() -> None:
+    def pressed(progress: Progress) -> None:
+        if progress.search == passes.ENDLESS:
+            raise KeyboardInterrupt
+
+    report = check(CATALOGUE["ricart-agrawala"], 3, 1, jobs=2, watch=pressed)
+    assert (report.verdict, report.exit_code()) == ("incomplete", 3)
+    assert "interrupted" in report.reason
     assert not multiprocessing.active_children()
 
 
@@ -218,8 +278,23 @@ def test_a_companion_that_is_killed_in_the_middle_of_a_word_has_said_nothing() -
     ours, theirs = multiprocessing.Pipe(duplex=False)
     companion = beside.Companion.__new__(beside.Companion)
     companion.connection, companion.process = ours, Dead()  # type: ignore[assignment]
+    companion.errand, companion.ended = passes.ENDLESS, False
     os.write(theirs.fileno(), struct.pack("!i", 1000) + b"not all of it")
     theirs.close()
-    assert list(companion.said()) == []
-    assert companion.end() == "was killed (SIGKILL)"
+    others = beside.Beside(2)
+    others.companions = [companion]
+    assert list(others.said(passes.ENDLESS)) == [None]
+    assert others.found == {passes.ENDLESS: "was killed (SIGKILL)"}
     ours.close()
+
+
+def test_who_is_not_listened_to_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The main search may take hours: meanwhile nobody hears how far the others are."""
+    monkeypatch.setattr(beside, "EVERY", 0.0)
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    tell = beside._Teller(theirs)
+    for states in range(10_000):
+        tell(Progress(passes.WITH_HISTORY, states, 0, 0.0, 0))
+    assert ours.recv().states == 0
+    ours.close()
+    theirs.close()

@@ -22,7 +22,7 @@ from .test_mutants import MUTANTS, Mutant
 
 np = pytest.importorskip("numpy")
 
-from soloist.check import tables, wide  # noqa: E402
+from soloist.check import sweeps, tables, wide  # noqa: E402
 from soloist.check.lookups import Numbers  # noqa: E402
 
 exploring = sys.modules["soloist.check.explore"]  # the package has a function of this name
@@ -175,6 +175,39 @@ def test_a_large_search_is_wide_by_itself(monkeypatch: pytest.MonkeyPatch) -> No
         graph = compared(what, (), monkeypatch, states)
         assert isinstance(graph.states, wide.Packed)
         assert graph.cut == f"{states} states"
+
+
+def test_where_numpy_is_loaded_a_search_is_wide_earlier() -> None:
+    graph = explore(Space(setting(CATALOGUE["ricart-agrawala"], 3, 2, channels="fifo")))
+    assert exploring.PAUSE < len(graph.states) < exploring.WIDE_FROM
+    assert isinstance(graph.states, wide.Packed)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_layers_are_levels_where_all_ways_are_equally_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise what leads to each state is counted."""
+    graded, other = (
+        explore(Space(setting(CATALOGUE[name], 3, 2, channels="any")))
+        for name in ("ricart-agrawala", "suzuki-kasami")
+    )
+    quick, slow = graded.levels, other.levels
+    assert quick
+    assert slow
+    assert list(map(len, quick)) == graded.growth
+    assert list(map(len, slow)) != other.growth
+    monkeypatch.setattr(sweeps, "_layers", lambda graph, edges: None)
+    counted = sweeps.levels(graded)
+    assert counted
+    assert all(np.array_equal(mine, theirs) for mine, theirs in zip(quick, counted, strict=False))
+    assert not sum(map(len, counted[len(quick) :]))
+
+
+def test_all_bits_of_a_key_are_used() -> None:
+    sizes = [2590, 1917, 1543, 1245, 5]
+    layout = tables.Layout(sizes)
+    assert sum(layout.widths) == tables.KEY_BITS
+    rows = np.array([[(1 << width) - 1, number] for width, number in zip(layout.widths, sizes, strict=True)])
+    assert layout.split(layout.join(rows)).tolist() == rows.tolist()
 
 
 def test_an_interrupted_search_says_how_far_it_got(monkeypatch: pytest.MonkeyPatch) -> None:

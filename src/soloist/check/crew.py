@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from soloist.check.explore import Jobs
-from soloist.check.lookups import Ints, Numbering
+from soloist.check.lookups import Ints, Numbering, distinct
 from soloist.check.packed import Packed
 
 MOST, LEAST = 1 << 15, 1 << 12
@@ -25,10 +25,14 @@ class Look(NamedTuple):
 
     counts: Ints
     """Steps of each state."""
-    there: Numbering
-    """The number of each target, -1 where it was not known."""
+    firsts: Ints
+    """The first step to each target."""
+    which: Numbering
+    """The target of each step, among these."""
+    known: Numbering
+    """The number of each target, -1 where it has none."""
     missing: Ints
-    """Which were not."""
+    """Which have none."""
     keys: Ints
     """Those, in the same order; one may come twice."""
 
@@ -84,11 +88,13 @@ class Crew:
     def _look(self, keys: Ints) -> Look:
         tables, numbers = self.packed.tables, self.packed.numbers
         counts, targets = tables.expand(keys)
-        there = numbers.find(targets)
-        missing = np.flatnonzero(there < 0)
+        firsts, which = distinct(targets)
+        targets = targets.take(firsts)
+        known = numbers.find(targets)
+        missing = np.flatnonzero(known < 0)
         unknown = targets[missing]
         if tables.merges and missing.size:
             unknown = tables.representatives(unknown)
-            there[missing] = found = numbers.find(unknown)
+            known[missing] = found = numbers.find(unknown)
             missing, unknown = missing[found < 0], unknown[found < 0]
-        return Look(counts, there, missing, unknown)
+        return Look(counts, firsts, which, known, missing, unknown)

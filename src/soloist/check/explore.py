@@ -23,7 +23,7 @@ from soloist.core import UsageError
 PAUSE = 4096
 """States between two looks at the clock and the memory."""
 WIDE_FROM = 4 * PAUSE
-"""States from which it pays to load NumPy, if it is installed, and to expand many of them at once."""
+"""States from which it pays to load NumPy, if it is installed, to expand many of them at once."""
 FRONTIER = 512
 """States that must be waiting to be expanded then."""
 
@@ -214,13 +214,19 @@ def _search(graph: Graph, guard: Guard, alarms: int, stuck: bool, jobs: Jobs) ->
     if _forbidden(graph.states[0], alarms, stuck):
         graph.alarm = 0
         return
-    wide = WIDE_FROM if find_spec("numpy") else guard.limits.states
-    if _one_by_one(graph, guard, alarms, stuck, wide):
+    if _one_by_one(graph, guard, alarms, stuck, _wide_from(guard.limits)):
         return
     from soloist.check import wide as many_at_once
 
     if not many_at_once.search(graph, guard, alarms, stuck, jobs):
         _one_by_one(graph, guard, alarms, stuck, guard.limits.states)
+
+
+def _wide_from(limits: Limits) -> int:
+    """The states from which it pays to expand many of them at once."""
+    if not find_spec("numpy"):
+        return limits.states
+    return PAUSE if "numpy" in sys.modules else WIDE_FROM
 
 
 def _one_by_one(graph: Graph, guard: Guard, alarms: int, stuck: bool, wide: int) -> bool:

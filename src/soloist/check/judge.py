@@ -14,6 +14,7 @@ not depend on where it was found.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from time import monotonic
 from typing import Any
 
@@ -103,11 +104,12 @@ class Judge:
                 self._judge(graph)
             kept = graph if measure else None
             del graph  # it takes much of the memory
-            for name, work in self._others().items():
+            others = self._others()
+            here = self._help(others)
+            for name, work in others.items():
                 if self._goes_on():
-                    self._take(
-                        self._found_beside(name) or work(self.watch, self.beside.threads), name == ENDLESS
-                    )
+                    finding = here.get(name) or self._found_beside(name)
+                    self._take(finding or work(self.watch, self.beside.threads), name == ENDLESS)
             if self._goes_on() and kept and measure:
                 self._worst(kept, measure)
             if self._goes_on():
@@ -187,22 +189,28 @@ class Judge:
         if self.beside.companions and memory_used() + self.beside.memory() >= self.assignment.limits.memory:
             self.beside.dismiss()
 
+    def _help(self, works: dict[str, Errand]) -> dict[str, Finding]:
+        """While others are at work, do what nobody has begun. It is taken in its turn, as if it had been made beside."""
+        found: dict[str, Finding] = {}
+        while self._goes_on() and (name := self.beside.begin()):
+            with suppress(Exception):  # it fails again in its turn, if it comes to that
+                found[name] = works[name](self._look_up, self.beside.threads)
+                if found[name].search.cut == "interrupted":
+                    self._take(found[name])
+        return found
+
     def _found_beside(self, name: str) -> Finding | None:
         """Wait for what a search beside this one has found; None if there was none, or if it came to grief."""
-        companion = self.beside.companions.get(name)
-        if companion is None:
-            return None
-        for said in companion.said():
-            if isinstance(said, Finding):
-                return said
-            if said and self.watch:
-                self.watch(said)
+        for progress in self.beside.said(name):
+            if progress and self.watch:
+                self.watch(progress)
             self._limit_memory()
-            if not self.beside.companions:
-                return None
-        if how := companion.end():
+        found = self.beside.found.get(name)
+        if isinstance(found, Finding):
+            return found
+        if found:
             self.report.notes.append(
-                f"the process of the search {name!r} {how}; it was made again in this one"
+                f"the process of the search {name!r} {found}; it was made again in this one"
             )
         return None
 

@@ -108,6 +108,22 @@ class Numbers:
         return slots
 
 
+def distinct(keys: Ints) -> tuple[Ints, Numbering]:
+    """The places of different keys, each where it comes first; and for each key which of these it is like."""
+    size = 1 << max(2 * len(keys) - 1, 1).bit_length()
+    places = np.arange(len(keys), dtype=np.int32)
+    first, slots = np.empty_like(places), np.empty(size, np.int32)
+    rest, at = places, _spread(keys, size)
+    while rest.size:
+        slots[at[::-1]] = rest[::-1]  # of those that want the same place the first is entered last, and stays
+        there = slots.take(at)
+        other = keys.take(there) != keys.take(rest)
+        first[rest[~other]] = there[~other]
+        rest, at = rest[other], at[other] + 1 & size - 1
+    new = first == places
+    return np.flatnonzero(new), (np.cumsum(new, dtype=np.int32) - 1).take(first)
+
+
 def _spread(keys: Ints, size: int) -> Ints:
     """The place from which on each key is looked for, among so many (a power of two)."""
     bits = keys.view(np.uint64)

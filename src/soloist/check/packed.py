@@ -11,7 +11,7 @@ from soloist.check.lookups import Ints, Numbers
 from soloist.check.tables import Tables
 
 CHUNK = 1 << 15
-"""States that are unpacked at once."""
+"""States that are unpacked, or counted, at once."""
 
 
 class Packed(Sequence[int]):
@@ -46,7 +46,10 @@ class Packed(Sequence[int]):
 
     def counted(self) -> Ints:
         """The same, to reckon with."""
-        return self.tables.counts(self.numbers.keys)
+        keys, found = self.numbers.keys, np.empty(len(self), np.int64)
+        for first in range(0, len(self), CHUNK):
+            found[first : first + CHUNK] = self.tables.counts(keys[first : first + CHUNK])
+        return found
 
     def repack(self) -> None:
         """Make room for more numbers of each part."""

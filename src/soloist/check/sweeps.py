@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,8 @@ class Edges:
 def levels(graph: Graph) -> list[Ints] | None:
     """All states in groups, each after those that lead to it; None if some run comes back to where it was."""
     edges = Edges(graph)
+    if (layers := _layers(graph, edges)) is not None:
+        return layers
     incoming = np.bincount(edges.targets, minlength=edges.states).astype(np.int32)
     place = np.zeros(edges.states, np.int32)
     found = [np.flatnonzero(incoming == 0)]
@@ -58,19 +61,33 @@ def levels(graph: Graph) -> list[Ints] | None:
     return found if sum(map(len, found)) == edges.states else None
 
 
+def _layers(graph: Graph, edges: Edges) -> list[Ints] | None:
+    """The states by their distance from the start, if every edge leads farther away; else None. So it is where all ways to
+    a state have the same number of steps: then there is no need to count what leads to each."""
+    found, first = [], 0
+    for end in accumulate(graph.growth):
+        there = edges.targets[edges.offsets[first] : edges.offsets[end]]
+        if there.size and there.min() < end:
+            return None
+        found.append(np.arange(first, end))
+        first = end
+    return found
+
+
 def bypass(graph: Graph, levels: list[Ints]) -> int:
     """The most entries of others that a site has waited through: level by level, for each waiting site."""
-    n, edges, phases = graph.space.model.n, Edges(graph), phases_of(graph)
+    n, edges, phases = graph.space.model.n, Edges(graph), phases_of(graph).astype(np.uint16)
     ones = np.array([number.bit_count() for number in range(1 << n)], np.uint16)
     counted = np.zeros((n, edges.states), np.uint16)
     for block in (block for level in levels for block in blocks(level)):
         origins, there = edges.of(block)
-        before, after = phases[block][origins], phases[there]
-        entries = ones[after & ~before & (1 << n) - 1]
+        before, after = phases[block].take(origins), phases.take(there)
+        entries = ones.take(after & ~before & (1 << n) - 1)
         waits = before & after
         for site, most in enumerate(counted):
-            some = np.flatnonzero(waits >> n + site & 1)
-            np.maximum.at(most, there[some], most[block][origins[some]] + entries[some])
+            passed = most[block].take(origins) + entries
+            some = np.flatnonzero((waits & 1 << n + site != 0) & (passed != 0))
+            np.maximum.at(most, there.take(some), passed.take(some))
     return int(counted.max())
 
 

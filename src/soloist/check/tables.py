@@ -41,10 +41,10 @@ class Layout:
 
     def __init__(self, sizes: list[int]) -> None:
         least = [size.bit_length() for size in sizes]
-        spare = (KEY_BITS - sum(least)) // len(sizes)
+        spare, rest = divmod(KEY_BITS - sum(least), len(sizes))
         if spare < 0:
             raise TooWide
-        self.widths = [min(width + spare, BITS) for width in least]
+        self.widths = [min(width + spare + (part < rest), BITS) for part, width in enumerate(least)]
         self.shifts = list(accumulate(self.widths[:-1], initial=1))
 
     def split(self, keys: Ints) -> Ints:

@@ -58,9 +58,9 @@ class Wide:
             self.crew.stop()
             self.packed.repack()
             return
-        numbers, firsts = self.packed.numbers.number(look.keys)
-        look.there[look.missing] = numbers
-        fresh, edges = look.keys[firsts], look.missing[firsts]
+        numbers, places = self.packed.numbers.number(look.keys)
+        look.known[look.missing] = numbers
+        fresh, edges = look.keys[places], look.firsts[look.missing[places]]
         ends = np.cumsum(look.counts)
         owners = np.searchsorted(ends, edges, side="right")
         after = before + np.searchsorted(owners, np.arange(len(ends)), side="right")
@@ -75,7 +75,7 @@ class Wide:
             after[states - 1], ends[states - 1] = before + new, last
         self.packed.numbers.take_back(before + new)
         self._layers(first, before, after[:states])
-        self._keep(owners[:new] + first, look.there[:last], ends[:states])
+        self._keep(owners[:new] + first, look.known.take(look.which[:last]), ends[:states])
         self.ended = alarm is not None or self.guard.stops(len(self.packed), len(self.graph.growth))
 
     def _alarm(self, fresh: Ints) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from errno import ENOSPC
@@ -181,6 +182,7 @@ def entry_point() -> None:
             code = complain(
                 FULL if error.errno == ENOSPC else f"cannot write the output: {error.strerror}", 2
             )
+    gc.freeze()  # what a large search leaves goes with the process: to look through it would take a while
     sys.exit(code)
 
 

@@ -76,7 +76,7 @@ class Line(asyncio.BufferedProtocol):
             self.welcomed.set_result(self.greeting.welcome)
 
     def begins(self) -> None:
-        """The client is in the session of this line. Called by the loop, for whoever is let in goes on at once."""
+        """The client is in the session of this line. Called by the loop, for a caller that is let in goes on at once."""
         if self.client.contact.line is not self:
             return
         self.open = True

@@ -102,43 +102,35 @@ class Outgoing:
             self.send_all()
 
     def send_all(self) -> None:
-        sends, stats = self.sends, self.stats
+        sends = self.sends
         if len(sends) == SINGLE:  # the rule
             host, envelope = sends.pop()
-            batches = [(host, [envelope])]
-        else:
-            batches = self._by_host()
-        for host, envelopes in batches:
-            try:
-                backlog = self.links[host](envelopes, [])
-            except (OverflowError, TypeError, ValueError) as error:
-                self._send_what_can_be_sent(host, envelopes, error)
-                continue
-            stats.messages_sent += len(envelopes)
-            stats.batches_sent += 1
-            if backlog > HIGH_WATER:
-                self.behind.add(self.names[host])
+            self._send(host, [envelope])
+        elif sends:
+            by_host: dict[int, list[Envelope]] = {}
+            for host, envelope in sends:
+                by_host.setdefault(host, []).append(envelope)
+            sends.clear()
+            for host, envelopes in by_host.items():
+                for start in range(0, len(envelopes), MOST_ENVELOPES):
+                    self._send(host, envelopes[start : start + MOST_ENVELOPES])
         if self.notices:
-            self._send_notices()
+            notices_of, self.notices = self.notices, {}
+            for peer, notices in notices_of.items():
+                send = self.transport.link(peer)
+                for each in notices:
+                    send([], [each])
 
-    def _by_host(self) -> list[tuple[int, list[Envelope]]]:
-        """What is to be said, in batches, each for one peer and in order."""
-        by_host: dict[int, list[Envelope]] = {}
-        for host, envelope in self.sends:
-            by_host.setdefault(host, []).append(envelope)
-        self.sends.clear()
-        return [
-            (host, envelopes[start : start + MOST_ENVELOPES])
-            for host, envelopes in by_host.items()
-            for start in range(0, len(envelopes), MOST_ENVELOPES)
-        ]
-
-    def _send_notices(self) -> None:
-        notices_of, self.notices = self.notices, {}
-        for peer, notices in notices_of.items():
-            send = self.transport.link(peer)
-            for each in notices:
-                send([], [each])
+    def _send(self, host: int, envelopes: list[Envelope]) -> None:
+        try:
+            backlog = self.links[host](envelopes, [])
+        except (OverflowError, TypeError, ValueError) as error:
+            self._send_what_can_be_sent(host, envelopes, error)
+            return
+        self.stats.messages_sent += len(envelopes)
+        self.stats.batches_sent += 1
+        if backlog > HIGH_WATER:
+            self.behind.add(self.names[host])
 
     def _send_what_can_be_sent(self, host: int, envelopes: list[Envelope], error: Exception) -> None:
         """A peer that counts beyond all measure makes us say what cannot be written; that harms no other lock."""
@@ -147,8 +139,7 @@ class Outgoing:
             self.unwritable(envelopes[0].lock, why)
             return
         for envelope in envelopes:
-            self.sends.append((host, envelope))
-            self.send_all()
+            self._send(host, [envelope])
 
     async def room(self) -> None:
         """Wait while a peer is far behind: a request more would only make it worse."""
